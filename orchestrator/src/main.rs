@@ -1,0 +1,3 @@
+//! The `legwork` binary.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Tests of Legwork on the real parts.

@@ -1,0 +1,1 @@
+//! Worker of Legwork: runs jobs as isolated subagents.

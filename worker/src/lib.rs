@@ -1,1 +1,3 @@
 //! Worker of Legwork: runs jobs as isolated subagents.
+
+pub mod model;

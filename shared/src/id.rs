@@ -1,6 +1,6 @@
 //! Typed, prefixed identifiers that sort by the moment of their creation.
 //!
-//! The text form follows the TypeID specification: a prefix, an underscore, and a UUID of version 7
+//! The text form follows the `TypeID` specification: a prefix, an underscore, and a UUID of version 7
 //! in 26 characters of Crockford's base 32, lower case.
 
 use std::fmt;
@@ -119,11 +119,14 @@ macro_rules! typed_id {
             type Err = IdError;
 
             fn from_str(text: &str) -> Result<Self, IdError> {
-                text.strip_prefix(concat!($prefix, "_")).and_then(decode).map(Self).ok_or_else(|| IdError {
-                    text: text.chars().take(64).collect(),
-                    kind: $kind,
-                    prefix: $prefix,
-                })
+                text.strip_prefix(concat!($prefix, "_"))
+                    .and_then(decode)
+                    .map(Self)
+                    .ok_or_else(|| IdError {
+                        text: text.chars().take(64).collect(),
+                        kind: $kind,
+                        prefix: $prefix,
+                    })
             }
         }
 
@@ -135,7 +138,9 @@ macro_rules! typed_id {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+                String::deserialize(deserializer)?
+                    .parse()
+                    .map_err(de::Error::custom)
             }
         }
     };
@@ -159,7 +164,9 @@ mod tests {
 
     #[test]
     fn ids_of_one_batch_sort_by_index() {
-        let ids: Vec<String> = (0..20_000).map(|n| JobId::nth(Timestamp(5), n, u128::MAX / 3).to_string()).collect();
+        let ids: Vec<String> = (0..20_000)
+            .map(|n| JobId::nth(Timestamp(5), n, u128::MAX / 3).to_string())
+            .collect();
         assert!(ids.is_sorted_by(|a, b| a < b));
     }
 
@@ -167,7 +174,10 @@ mod tests {
     fn an_id_of_another_kind_is_refused() {
         let run = RunId::new(Timestamp(1), 7).to_string();
         assert_eq!(run.parse::<JobId>().map_err(|e| e.prefix), Err("job"));
-        assert!("job_zzzzzzzzzzzzzzzzzzzzzzzzzz".parse::<JobId>().is_err(), "130 bits do not fit");
+        assert!(
+            "job_zzzzzzzzzzzzzzzzzzzzzzzzzz".parse::<JobId>().is_err(),
+            "130 bits do not fit"
+        );
         assert!("job_é".parse::<JobId>().is_err());
     }
 }

@@ -1,0 +1,119 @@
+//! A run: one submission, a graph of jobs under one budget with one event log.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::AgentSpec;
+use crate::budget::{Counter, RunLimits};
+use crate::id::{JobId, RunId};
+use crate::job::JobState;
+use crate::time::Timestamp;
+
+/// The tenant of everything on one machine.
+pub const DEFAULT_TENANT: &str = "default";
+
+/// What a run is made of. Its jobs are records of their own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Its id.
+    pub id: RunId,
+    /// Whose it is.
+    pub tenant: String,
+    /// Grows by one with each change.
+    pub version: u64,
+    /// What it is about, in a line.
+    pub title: String,
+    /// The agents that its jobs use, as they were at the submit.
+    pub agents: BTreeMap<String, Arc<AgentSpec>>,
+    /// What its jobs may use up together.
+    pub limits: RunLimits,
+    /// The model of agents that name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Folders and files that its agents may read, as absolute paths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
+    /// The jobs whose outcomes are the run's: the one that was named, else the only sink, else all sinks.
+    pub results: Vec<JobId>,
+    /// When it was submitted.
+    pub created_at: Timestamp,
+}
+
+/// Where a run stands. Derived, never stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// A job has not ended.
+    Active,
+    /// All have, and the result jobs succeeded.
+    Succeeded,
+    /// All have, and a result job failed or was skipped.
+    Failed,
+    /// All have, a result job was cancelled and none failed.
+    Cancelled,
+}
+
+impl RunState {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// The state of a run with `open` jobs that have not ended and result jobs in `results`.
+    #[must_use]
+    pub fn derive(open: u64, results: impl IntoIterator<Item = JobState>) -> Self {
+        if open > 0 {
+            return Self::Active;
+        }
+        let mut state = Self::Succeeded;
+        for result in results {
+            state = match (state, result) {
+                (_, JobState::Failed | JobState::Skipped) | (Self::Failed, _) => Self::Failed,
+                (_, JobState::Cancelled) | (Self::Cancelled, _) => Self::Cancelled,
+                (
+                    Self::Succeeded | Self::Active,
+                    JobState::Succeeded
+                    | JobState::Blocked
+                    | JobState::Scheduled
+                    | JobState::Queued
+                    | JobState::Running,
+                ) => state,
+            };
+        }
+        state
+    }
+}
+
+impl fmt::Display for RunState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A run with what its jobs made of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunView {
+    /// The record.
+    pub run: Arc<Run>,
+    /// Where it stands.
+    pub state: RunState,
+    /// Its shared figures; an absent one is zero.
+    pub counters: BTreeMap<Counter, u64>,
+}
+
+impl RunView {
+    /// A figure.
+    #[must_use]
+    pub fn counter(&self, counter: Counter) -> u64 {
+        self.counters.get(&counter).copied().unwrap_or(0)
+    }
+}

@@ -1,0 +1,158 @@
+//! What is asked of a store and what it answers.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::batch::{KeyClaim, NewEvent};
+use crate::dag::Edge;
+use crate::id::{JobId, RunId, WorkerId};
+use crate::job::{Job, JobState, LeaseToken};
+use crate::run::Run;
+use crate::time::Timestamp;
+
+/// What became of a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Commit {
+    /// It was written.
+    Done,
+    /// The key already stood for the same payload: nothing was written.
+    Replayed(KeyClaim),
+}
+
+/// A worker's wish for work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimRequest {
+    /// Who asks.
+    pub worker: WorkerId,
+    /// From which queues.
+    pub queues: Vec<String>,
+    /// At most how many.
+    pub slots: usize,
+    /// How long each lease holds, in milliseconds.
+    pub lease_ms: u64,
+    /// Where the leases' secrets come from.
+    pub entropy: u64,
+}
+
+/// A job that is now held.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claimed {
+    /// The job, running.
+    pub job: Job,
+    /// Its run.
+    pub run: Arc<Run>,
+    /// Who waits for it.
+    pub dependents: Vec<Edge>,
+}
+
+/// What became of one lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extension {
+    /// The lease.
+    pub token: LeaseToken,
+    /// Whether it still holds the job.
+    pub held: bool,
+    /// The job's version; tells the worker that its copy is stale.
+    pub version: u64,
+    /// Whether the job should stop.
+    pub cancel: bool,
+    /// How many updates wait in its mailbox.
+    pub mail: u32,
+}
+
+/// Which jobs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct JobQuery {
+    /// Only of this run.
+    pub run: Option<RunId>,
+    /// Only in these states; empty means any.
+    pub states: Vec<JobState>,
+    /// Only with this name.
+    pub name: Option<String>,
+    /// Only handed out by this job.
+    pub parent: Option<JobId>,
+    /// Only after this one.
+    pub after: Option<JobId>,
+    /// At most how many; a store may give fewer, but not none if there are some.
+    pub limit: usize,
+}
+
+/// Which runs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RunQuery {
+    /// Only of this tenant.
+    pub tenant: String,
+    /// Only older than this one.
+    pub before: Option<RunId>,
+    /// At most how many.
+    pub limit: usize,
+}
+
+/// A part of a longer list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page<T> {
+    /// The part.
+    pub items: Vec<T>,
+    /// Whether there is more after it.
+    pub more: bool,
+}
+
+/// A numbered event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EventRecord {
+    /// Its number in the run's log, from 1.
+    pub seq: u64,
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    #[serde(flatten)]
+    pub event: NewEvent,
+}
+
+/// What an id prefix may mean.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Match {
+    /// Runs.
+    pub runs: Vec<RunId>,
+    /// Jobs.
+    pub jobs: Vec<JobId>,
+}
+
+/// What maintenance has to look at.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Due {
+    /// Scheduled jobs whose time has come.
+    pub scheduled: Vec<Job>,
+    /// Running jobs whose lease has lapsed.
+    pub expired: Vec<Job>,
+    /// Queued jobs that were never started in time.
+    pub overdue: Vec<Job>,
+    /// Ended jobs whose dependents must be looked at.
+    pub cascades: Vec<JobId>,
+    /// The next moment at which something falls due by itself; nothing is due before it.
+    pub next: Option<Timestamp>,
+}
+
+/// A worker process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerRecord {
+    /// Its id, new with each start.
+    pub id: WorkerId,
+    /// What a person calls it.
+    pub name: String,
+    /// The host it runs on.
+    pub host: String,
+    /// Its process id there.
+    pub pid: u32,
+    /// The version of its binary.
+    pub version: String,
+    /// How many jobs it runs at a time.
+    pub slots: usize,
+    /// The queues it claims from.
+    pub queues: Vec<String>,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// When it was last heard of.
+    pub seen_at: Timestamp,
+}

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::batch::{KeyClaim, NewEvent};
 use crate::dag::Edge;
 use crate::id::{JobId, RunId, WorkerId};
-use crate::job::{Job, JobState, LeaseToken};
+use crate::job::{Job, JobState, Lease, LeaseToken};
 use crate::run::Run;
 use crate::time::Timestamp;
 
@@ -33,6 +33,25 @@ pub struct ClaimRequest {
     pub lease_ms: u64,
     /// Where the leases' secrets come from.
     pub entropy: u64,
+}
+
+impl ClaimRequest {
+    /// The lease under which this request takes `job` at `now`.
+    #[must_use]
+    pub fn lease(&self, job: &Job, now: Timestamp) -> Lease {
+        let secret = self.entropy ^ job.id.seed();
+        let token = LeaseToken {
+            job: job.id,
+            attempt: job.attempt + 1,
+            secret,
+        };
+        Lease {
+            token,
+            worker: self.worker,
+            since: now,
+            until: now + self.lease_ms,
+        }
+    }
 }
 
 /// A job that is now held.

@@ -1,0 +1,150 @@
+//! The maps of the reference engine, and what is read from them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::batch::{FileRecord, JournalEntry, KeyClaim};
+use crate::budget::Counter;
+use crate::dag::{Edge, EdgeKind};
+use crate::id::{JobId, RunId, WorkerId};
+use crate::job::{Job, JobState, Mail, Phase};
+use crate::run::{Run, RunState, RunView};
+use crate::store::{Due, EventRecord, JobQuery, Page, RunQuery, WorkerRecord};
+use crate::time::Timestamp;
+
+/// Everything that is kept.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub runs: BTreeMap<RunId, Arc<Run>>,
+    pub jobs: BTreeMap<JobId, Job>,
+    /// Edges by child, parent and kind, and whether the parent is still waited for.
+    pub edges: BTreeMap<(JobId, JobId, EdgeKind), (Edge, bool)>,
+    /// The same edges by parent.
+    pub children: BTreeMap<JobId, BTreeSet<(JobId, EdgeKind)>>,
+    /// How many edges into a child are still waited for.
+    pub unmet: BTreeMap<JobId, usize>,
+    /// Queued jobs by queue, in the order in which they are claimed.
+    pub queues: BTreeMap<String, BTreeSet<(std::cmp::Reverse<i32>, Timestamp, JobId)>>,
+    pub counters: BTreeMap<(RunId, Counter), u64>,
+    pub journals: BTreeMap<JobId, Vec<JournalEntry>>,
+    pub mail: BTreeMap<JobId, Vec<Mail>>,
+    pub files: BTreeMap<(RunId, String), FileRecord>,
+    pub events: BTreeMap<RunId, Vec<EventRecord>>,
+    pub keys: BTreeMap<(String, String), KeyClaim>,
+    pub cascades: BTreeSet<JobId>,
+    pub workers: BTreeMap<WorkerId, WorkerRecord>,
+}
+
+impl State {
+    pub fn edges_into(&self, child: JobId) -> impl Iterator<Item = (Edge, bool)> + '_ {
+        let lowest = JobId::from_bytes([0; 16]);
+        let from = (child, lowest, EdgeKind::Dependency);
+        self.edges
+            .range(from..)
+            .take_while(move |(key, _)| key.0 == child)
+            .map(|(_, edge)| *edge)
+    }
+
+    pub fn dependents(&self, parent: JobId) -> Vec<Edge> {
+        let children = self.children.get(&parent).into_iter().flatten();
+        children
+            .filter_map(|(child, kind)| self.edges.get(&(*child, parent, *kind)).map(|(edge, _)| *edge))
+            .collect()
+    }
+
+    pub fn has_queued(&self, queues: &[String]) -> bool {
+        queues
+            .iter()
+            .any(|queue| self.queues.get(queue).is_some_and(|jobs| !jobs.is_empty()))
+    }
+
+    pub fn view(&self, id: RunId) -> Option<RunView> {
+        let run = self.runs.get(&id)?.clone();
+        let counters: BTreeMap<Counter, u64> = Counter::ALL
+            .into_iter()
+            .filter_map(|counter| Some((counter, *self.counters.get(&(id, counter))?)))
+            .filter(|(_, value)| *value > 0)
+            .collect();
+        let open = counters.get(&Counter::Open).copied().unwrap_or(0);
+        let results = run.results.iter().filter_map(|job| self.jobs.get(job)).map(Job::state);
+        let state = RunState::derive(open, results);
+        Some(RunView { run, state, counters })
+    }
+
+    pub fn jobs_page(&self, query: &JobQuery) -> Page<Job> {
+        let matches = |job: &&Job| {
+            query.run.is_none_or(|run| job.run == run)
+                && (query.states.is_empty() || query.states.contains(&job.state()))
+                && query.name.as_ref().is_none_or(|name| job.spec.name == *name)
+                && query.parent.is_none_or(|parent| job.spec.parent == Some(parent))
+                && query.after.is_none_or(|after| job.id > after)
+        };
+        page(self.jobs.values().filter(matches).cloned(), query.limit)
+    }
+
+    pub fn runs_page(&self, query: &RunQuery) -> Page<RunView> {
+        let matches = |run: &&Arc<Run>| run.tenant == query.tenant && query.before.is_none_or(|before| run.id < before);
+        page(
+            self.runs
+                .values()
+                .rev()
+                .filter(matches)
+                .filter_map(|run| self.view(run.id)),
+            query.limit,
+        )
+    }
+
+    pub fn due(&self, now: Timestamp, limit: usize) -> Due {
+        let mut due = Due::default();
+        let mut next: Option<Timestamp> = None;
+        for job in self.jobs.values() {
+            let (at, list) = match &job.phase {
+                Phase::Scheduled { due: at, .. } => (*at, &mut due.scheduled),
+                Phase::Running { lease } => (lease.until, &mut due.expired),
+                Phase::Queued { since } if job.attempt == 0 => match job.spec.limits.queue_timeout_ms {
+                    Some(limit_ms) => (*since + limit_ms, &mut due.overdue),
+                    None => continue,
+                },
+                Phase::Queued { .. } | Phase::Blocked { .. } | Phase::Ended { .. } => continue,
+            };
+            if at > now {
+                next = Some(next.map_or(at, |next| next.min(at)));
+            } else if list.len() < limit {
+                list.push(job.clone());
+            } else {
+                next = Some(now);
+            }
+        }
+        due.cascades = self.cascades.iter().take(limit).copied().collect();
+        if self.cascades.len() > limit {
+            next = Some(now);
+        }
+        due.next = next;
+        due
+    }
+
+    /// Puts a job's record in place and keeps the queues in step with it.
+    pub fn place(&mut self, job: Job) {
+        if let Some(before) = self.jobs.get(&job.id)
+            && before.state() == JobState::Queued
+        {
+            let entry = (std::cmp::Reverse(before.spec.priority), before.phase.since(), before.id);
+            if let Some(queue) = self.queues.get_mut(&before.spec.queue) {
+                queue.remove(&entry);
+            }
+        }
+        if job.state() == JobState::Queued {
+            let entry = (std::cmp::Reverse(job.spec.priority), job.phase.since(), job.id);
+            self.queues.entry(job.spec.queue.clone()).or_default().insert(entry);
+        }
+        self.jobs.insert(job.id, job);
+    }
+}
+
+fn page<T>(items: impl Iterator<Item = T>, limit: usize) -> Page<T> {
+    let limit = limit.max(1);
+    let mut items: Vec<T> = items.take(limit + 1).collect();
+    let more = items.len() > limit;
+    items.truncate(limit);
+    Page { items, more }
+}

@@ -1,0 +1,275 @@
+//! What changes the maps of the reference engine.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::State;
+use crate::batch::{Batch, NewEvent, RunCharge};
+use crate::dag::Edge;
+use crate::id::JobId;
+use crate::job::{self, Command, JobState, LeaseToken, Phase};
+use crate::store::{ClaimRequest, Claimed, Commit, EventRecord, Extension, StoreError};
+use crate::time::Timestamp;
+
+fn conflict(what: impl std::fmt::Display) -> StoreError {
+    StoreError::Conflict { what: what.to_string() }
+}
+
+impl State {
+    pub fn commit(&mut self, batch: Batch) -> Result<Commit, StoreError> {
+        if let Some(claim) = &batch.key
+            && let Some(known) = self.keys.get(&(claim.tenant.clone(), claim.key.clone()))
+        {
+            return if known.fingerprint == claim.fingerprint {
+                Ok(Commit::Replayed(known.clone()))
+            } else {
+                Err(StoreError::KeyConflict { key: claim.key.clone() })
+            };
+        }
+        self.check(&batch)?;
+        self.write(batch);
+        Ok(Commit::Done)
+    }
+
+    /// All checks come before the first write, so that a refused batch leaves no trace.
+    fn check(&self, batch: &Batch) -> Result<(), StoreError> {
+        for run in &batch.runs {
+            let stored = self.runs.get(&run.id).map_or(0, |run| run.version);
+            if run.version != stored + 1 {
+                return Err(conflict(run.id));
+            }
+        }
+        let version = |id: &JobId| self.jobs.get(id).map_or(0, |job| job.version);
+        for job in &batch.insert {
+            if version(&job.id) != 0 {
+                return Err(conflict(job.id));
+            }
+        }
+        for job in &batch.put {
+            if job.version < 2 || job.version != version(&job.id) + 1 {
+                return Err(conflict(job.id));
+            }
+        }
+        for (id, expected) in &batch.touch {
+            if *expected == 0 || version(id) != *expected {
+                return Err(conflict(id));
+            }
+        }
+        let mut lengths = std::collections::BTreeMap::new();
+        for entry in &batch.journal {
+            let length = lengths
+                .entry(entry.job)
+                .or_insert_with(|| self.journals.get(&entry.job).map_or(0, Vec::len));
+            if usize::try_from(entry.seq) != Ok(*length) {
+                return Err(conflict(format!("the journal of {}", entry.job)));
+            }
+            *length += 1;
+        }
+        self.check_charges(&batch.charges)
+    }
+
+    fn check_charges(&self, charges: &[RunCharge]) -> Result<(), StoreError> {
+        let mut sums = std::collections::BTreeMap::new();
+        for RunCharge { run, charge, bound } in charges {
+            let stored = self.counters.get(&(*run, charge.counter)).copied().unwrap_or(0);
+            let value = sums.entry((*run, charge.counter)).or_insert(stored);
+            let used = *value;
+            *value = value.saturating_add_signed(charge.add);
+            if let Some(bound) = bound
+                && charge.must_fit
+                && charge.add > 0
+                && *value > *bound
+            {
+                let wanted = charge.add.unsigned_abs();
+                return Err(StoreError::Exhausted {
+                    counter: charge.counter,
+                    bound: *bound,
+                    used,
+                    wanted,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, batch: Batch) {
+        if let Some(claim) = batch.key {
+            self.keys.insert((claim.tenant.clone(), claim.key.clone()), claim);
+        }
+        self.runs
+            .extend(batch.runs.into_iter().map(|run| (run.id, Arc::new(run))));
+        let mut looked_at: BTreeSet<JobId> = BTreeSet::new();
+        for job in batch.insert.into_iter().chain(batch.put) {
+            looked_at.insert(job.id);
+            self.place(job);
+        }
+        for (id, _) in batch.touch {
+            if let Some(job) = self.jobs.get_mut(&id) {
+                job.version += 1;
+            }
+        }
+        for (edge, unmet) in batch.edges {
+            looked_at.insert(edge.child);
+            self.children
+                .entry(edge.parent)
+                .or_default()
+                .insert((edge.child, edge.kind));
+            self.edges
+                .entry((edge.child, edge.parent, edge.kind))
+                .or_insert((edge, false));
+            self.mark(edge, unmet);
+        }
+        for edge in batch.reopen {
+            self.mark(edge, true);
+        }
+        for edge in batch.countdown {
+            looked_at.insert(edge.child);
+            self.mark(edge, false);
+        }
+        self.cascades.extend(batch.cascade);
+        for id in batch.cascaded {
+            self.cascades.remove(&id);
+        }
+        for RunCharge { run, charge, .. } in batch.charges {
+            let value = self.counters.entry((run, charge.counter)).or_default();
+            *value = value.saturating_add_signed(charge.add);
+        }
+        for entry in batch.journal {
+            self.journals.entry(entry.job).or_default().push(entry);
+        }
+        for mail in batch.mail {
+            self.mail.entry(mail.job).or_default().push(mail);
+        }
+        for (job, update) in batch.mail_applied {
+            self.mail.entry(job).or_default().retain(|mail| mail.id != update);
+        }
+        self.files.extend(
+            batch
+                .files
+                .into_iter()
+                .map(|file| ((file.run, file.path.clone()), file)),
+        );
+        for event in batch.events {
+            self.append(event, batch.at);
+        }
+        for id in looked_at {
+            self.release_if_ready(id, batch.at);
+        }
+    }
+
+    fn mark(&mut self, edge: Edge, unmet: bool) {
+        let Some((_, was)) = self.edges.get_mut(&(edge.child, edge.parent, edge.kind)) else {
+            return;
+        };
+        let before = std::mem::replace(was, unmet);
+        let count = self.unmet.entry(edge.child).or_default();
+        match (before, unmet) {
+            (false, true) => *count += 1,
+            (true, false) => *count -= 1,
+            (true, true) | (false, false) => {}
+        }
+    }
+
+    fn append(&mut self, event: NewEvent, at: Timestamp) {
+        let log = self.events.entry(event.run).or_default();
+        log.push(EventRecord {
+            seq: log.len() as u64 + 1,
+            at,
+            event,
+        });
+    }
+
+    fn release_if_ready(&mut self, id: JobId, now: Timestamp) {
+        let Some(job) = self.jobs.get(&id).filter(|job| job.state() == JobState::Blocked) else {
+            return;
+        };
+        if self.unmet.get(&id).copied().unwrap_or(0) > 0 {
+            return;
+        }
+        if let Ok(transition) = job::apply(job, &Command::Release, now) {
+            let run = job.run;
+            self.place(transition.job);
+            for kind in transition.events {
+                self.append(
+                    NewEvent {
+                        run,
+                        job: Some(id),
+                        kind,
+                    },
+                    now,
+                );
+            }
+        }
+    }
+
+    pub fn claim(&mut self, request: &ClaimRequest, now: Timestamp) -> Result<Vec<Claimed>, StoreError> {
+        let mut candidates: Vec<_> = request
+            .queues
+            .iter()
+            .filter_map(|queue| self.queues.get(queue))
+            .flatten()
+            .copied()
+            .collect();
+        candidates.sort_unstable();
+        candidates.dedup();
+        candidates.truncate(request.slots);
+        candidates
+            .into_iter()
+            .map(|(.., id)| self.claim_one(id, request, now))
+            .collect()
+    }
+
+    fn claim_one(&mut self, id: JobId, request: &ClaimRequest, now: Timestamp) -> Result<Claimed, StoreError> {
+        let corrupt = |message: String| StoreError::Corrupt { message };
+        let job = self
+            .jobs
+            .get(&id)
+            .ok_or_else(|| corrupt(format!("{id} is queued and not on record")))?;
+        let lease = request.lease(job, now);
+        let transition = job::apply(job, &Command::Claim { lease }, now).map_err(|e| corrupt(e.to_string()))?;
+        let run_id = job.run;
+        let run = self
+            .runs
+            .get(&run_id)
+            .cloned()
+            .ok_or_else(|| corrupt(format!("{id} belongs to no run")))?;
+        self.place(transition.job.clone());
+        for kind in transition.events {
+            self.append(
+                NewEvent {
+                    run: run_id,
+                    job: Some(id),
+                    kind,
+                },
+                now,
+            );
+        }
+        Ok(Claimed {
+            job: transition.job,
+            run,
+            dependents: self.dependents(id),
+        })
+    }
+
+    pub fn extend(&mut self, token: LeaseToken, until: Timestamp) -> Extension {
+        let mut extension = Extension {
+            token,
+            held: false,
+            version: 0,
+            cancel: false,
+            mail: 0,
+        };
+        if let Some(job) = self.jobs.get_mut(&token.job) {
+            extension.version = job.version;
+            if let Phase::Running { lease } = &mut job.phase
+                && lease.token == token
+            {
+                lease.until = lease.until.max(until);
+                extension.held = true;
+                extension.cancel = job.cancel.is_some();
+                extension.mail = job.mail_waiting();
+            }
+        }
+        extension
+    }
+}

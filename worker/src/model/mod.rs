@@ -4,13 +4,41 @@
 //! an error. Requests are built and streams are folded by pure code; only `http` and the models themselves do I/O.
 //! Nothing here retries: an error says whether a retry may help and when, and the job decides.
 
+mod anthropic;
+mod base_url;
+mod body;
+mod choice;
+mod classify;
+mod client;
 mod error;
+mod failure;
+mod http;
+mod json;
 mod limits;
+mod names;
+mod openai;
+mod pricing;
+mod registry;
+mod reply;
+mod retry_after;
+#[cfg(test)]
+mod samples;
+mod secret;
+mod settings;
+mod sse;
+#[cfg(test)]
+mod testing;
+mod text;
 
 use async_trait::async_trait;
+pub use choice::{ModelChoice, Provider};
 pub use error::{ErrorClass, ModelError, ModelErrorCode};
 use legwork_shared::agent::{ModelReply, ModelRequest};
 pub use limits::ModelLimits;
+pub use pricing::{Price, PriceTable};
+pub use registry::{ModelConfigError, Models, ResolvedModel};
+pub use secret::Secret;
+pub use settings::{Access, Environment, ProviderSettings};
 
 /// A model that can be asked to continue a conversation.
 #[async_trait]

@@ -99,7 +99,7 @@ impl Models {
     pub fn new(settings: &ProviderSettings, limits: ModelLimits, prices: PriceTable) -> Result<Self, ModelConfigError> {
         let clients = HttpClients::new(&limits)?;
         let prices = Arc::new(prices);
-        let priced = |model: Arc<dyn ChatModel>| Arc::new(Priced::new(model, Prices::Table(prices.clone())));
+        let with_cost = |model: Arc<dyn ChatModel>| Arc::new(Priced::new(model, Prices::Table(prices.clone())));
         let openai = settings
             .openai
             .as_ref()
@@ -113,8 +113,8 @@ impl Models {
         let ollama = settings.ollama.clone().map_or_else(usual_ollama, Ok)?;
         let ollama = OpenAiModel::new(&ollama, &clients, limits)?;
         Ok(Self {
-            openai: openai.map(|model| priced(Arc::new(model))),
-            anthropic: anthropic.map(|model| priced(Arc::new(model))),
+            openai: openai.map(|model| with_cost(Arc::new(model))),
+            anthropic: anthropic.map(|model| with_cost(Arc::new(model))),
             ollama: Arc::new(Priced::new(Arc::new(ollama), Prices::Free)),
             ollama_named: settings.ollama.is_some(),
             model: settings.model.as_deref().map(str::parse).transpose()?,
@@ -221,13 +221,15 @@ mod tests {
         Ok(format!("{}:{}", found.provider, found.name))
     }
 
-    const OPENAI: (&str, &str) = ("OPENAI_API_KEY", "k");
-    const ANTHROPIC: (&str, &str) = ("ANTHROPIC_API_KEY", "k");
-    const OLLAMA: (&str, &str) = ("OLLAMA_HOST", "127.0.0.1");
+    type Variable = (&'static str, &'static str);
+
+    const OPENAI: Variable = ("OPENAI_API_KEY", "k");
+    const ANTHROPIC: Variable = ("ANTHROPIC_API_KEY", "k");
+    const OLLAMA: Variable = ("OLLAMA_HOST", "127.0.0.1");
 
     #[test]
     fn a_name_finds_its_provider() {
-        let cases: [(&[(&str, &str)], &str, &str); 8] = [
+        let cases: [(&[Variable], &str, &str); 8] = [
             (&[OPENAI, ANTHROPIC], "openai:gpt-5", "openai:gpt-5"),
             (&[OPENAI, ANTHROPIC], "claude-x", "anthropic:claude-x"),
             (&[OPENAI, ANTHROPIC], "gpt-5", "openai:gpt-5"),

@@ -92,15 +92,12 @@ impl OpenAiFold {
         let index = fragment["index"].as_u64();
         let id = json::text(fragment, "id").unwrap_or("");
         let name = json::text(&fragment["function"], "name").unwrap_or("");
-        let place = match self.place_of(index, id, name) {
-            Some(place) => place,
-            None => {
-                self.slots.push(Slot {
-                    index,
-                    fed_by: self.events,
-                });
-                self.reply.begin_call(id, name, on_delta)?
-            }
+        let place = if let Some(place) = self.place_of(index, id, name) {
+            place
+        } else {
+            let place = self.reply.begin_call(id, name, on_delta)?;
+            self.slots.push(Slot { index, fed_by: 0 });
+            place
         };
         self.slots[place].fed_by = self.events;
         match &fragment["function"]["arguments"] {

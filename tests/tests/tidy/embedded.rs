@@ -7,8 +7,10 @@ use regex::Regex;
 use crate::rust::{Kind, Source, sources};
 use crate::tree::{File, Finding, Tree, assert_clean, shown};
 
-/// What a header says, in this order: what for, from what, to what, and what happens together.
+/// What the header of a script of the store says: what for, from what, to what, and what happens together. Scripts elsewhere
+/// touch nothing that is kept: there the first label will do.
 const LABELS: &[&str] = &["Purpose:", "Inputs:", "Result:", "Atomicity:"];
+/// Where the scripts of the store are.
 const FOLDERS: &[&str] = &["queries", "migrations", "lua"];
 
 static SQL: LazyLock<Regex> = LazyLock::new(|| {
@@ -37,32 +39,28 @@ fn in_strings(sources: &[Source]) -> Vec<Finding> {
     findings
 }
 
-fn is_script(file: &File) -> bool {
-    file.has_extension(&["sql", "lua"]) || file.path.split('/').any(|part| FOLDERS.contains(&part))
-}
-
-/// The comment lines that a script begins with.
+/// The comment that a script begins with.
 fn header(file: &File) -> String {
-    let lines = file
-        .text
-        .lines()
-        .map(str::trim)
-        .take_while(|line| line.starts_with("--"));
-    lines
-        .map(|line| line.trim_start_matches('-').trim())
-        .collect::<Vec<_>>()
-        .join("\n")
+    let lines = file.text.lines().map(str::trim);
+    lines.take_while(|line| line.starts_with("--")).collect()
 }
 
 fn without_header(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for file in tree
-        .files()
-        .filter(|file| is_script(file) && !file.has_extension(&["rs", "md"]))
-    {
+    for file in tree.files() {
+        let labels = if file.path.split('/').any(|part| FOLDERS.contains(&part)) {
+            LABELS
+        } else if file.has_extension(&["sql", "lua"]) {
+            &LABELS[..1]
+        } else {
+            continue;
+        };
         let header = header(file);
-        let says = |label: &&&str| header.lines().any(|line| line.starts_with(**label));
-        let missing: Vec<&str> = LABELS.iter().filter(|label| !says(label)).copied().collect();
+        let missing: Vec<&str> = labels
+            .iter()
+            .filter(|label| !header.contains(**label))
+            .copied()
+            .collect();
         if !missing.is_empty() {
             findings.push(Finding::in_file(
                 &file.path,
@@ -110,8 +108,10 @@ fn a_script_without_its_header_is_named() {
         ("shared/lua/empty.lua", "return 1\n"),
         (
             "shared/migrations/0001.sql",
-            "-- Purpose: tables\n-- Inputs:\n--   none\nSELECT 1; -- Result: x\n",
+            "-- Purpose: tables. Inputs: none\nSELECT 1; -- Result: x\n",
         ),
+        ("worker/src/good.sql", "-- Purpose: x\nSELECT 1;"),
+        ("worker/src/bad.sql", "SELECT 1;"),
     ]);
     let findings = shown(&without_header(&tree));
     assert_eq!(
@@ -119,6 +119,7 @@ fn a_script_without_its_header_is_named() {
         [
             "shared/lua/empty.lua: its header lacks Purpose: Inputs: Result: Atomicity:",
             "shared/migrations/0001.sql: its header lacks Result: Atomicity:",
+            "worker/src/bad.sql: its header lacks Purpose:",
         ]
     );
 }

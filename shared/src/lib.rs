@@ -8,10 +8,13 @@ pub mod batch;
 pub mod budget;
 pub mod clock;
 pub mod dag;
+pub mod fault;
 pub mod id;
 pub mod job;
 pub mod nearest;
+pub mod plan;
 pub mod run;
 #[cfg(feature = "store")]
 pub mod store;
+pub mod submit;
 pub mod time;

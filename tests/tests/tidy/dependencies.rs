@@ -78,8 +78,11 @@ fn apart_from_workspace(tree: &Tree) -> Vec<Finding> {
 #[test]
 fn every_dependency_stands_once_with_its_reason() {
     let tree = Tree::of_this_repository();
-    assert_clean("A dependency says why it is not our own code.", &without_reason(&tree));
-    assert_clean("Versions stand in the workspace.", &apart_from_workspace(&tree));
+    let findings = [without_reason(&tree), apart_from_workspace(&tree)].concat();
+    assert_clean(
+        "A dependency stands in the workspace and says why it is not our own code.",
+        &findings,
+    );
 }
 
 #[test]

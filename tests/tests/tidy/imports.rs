@@ -112,14 +112,8 @@ fn forbidden_dependencies(tree: &Tree) -> Vec<Finding> {
 #[test]
 fn packages_import_only_whom_they_may() {
     let tree = Tree::of_this_repository();
-    assert_clean(
-        "Shared imports nobody, worker only shared.",
-        &forbidden_names(&sources(&tree)),
-    );
-    assert_clean(
-        "Shared imports nobody, worker only shared.",
-        &forbidden_dependencies(&tree),
-    );
+    let findings = [forbidden_names(&sources(&tree)), forbidden_dependencies(&tree)].concat();
+    assert_clean("Shared imports nobody, worker only shared.", &findings);
 }
 
 #[test]

@@ -2,10 +2,15 @@
 //!
 //! Tokens are enough for every rule here, and unlike a parsed tree they also show what stands inside macros.
 
+mod item;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
+use self::item::{ItemState, attribute};
 use crate::tree::{File, Tree};
 
 /// What a token is.
@@ -222,68 +227,6 @@ pub fn sources(tree: &Tree) -> Vec<Source> {
     sources
 }
 
-/// What makes tokens an item, in which a comma ends nothing.
-const ITEM_KEYWORDS: &[&str] = &[
-    "const", "enum", "fn", "impl", "mod", "static", "struct", "trait", "type", "use",
-];
-
-/// What the attributes and the tokens so far tell about an item, a field or a statement.
-#[derive(Debug, Default)]
-struct ItemState {
-    is_test: bool,
-    is_test_function: bool,
-    keyword: Option<String>,
-    path: Option<String>,
-}
-
-impl ItemState {
-    fn note(&mut self, attribute: &str) {
-        let name = attribute.split(['(', '=']).next().unwrap_or_default();
-        let is_test_function = name.rsplit("::").next() == Some("test");
-        let conditions: Vec<&str> = attribute.split(['(', ')', ',']).collect();
-        let only_in_tests = name == "cfg"
-            && conditions.contains(&"test")
-            && !conditions.iter().any(|condition| matches!(*condition, "not" | "any"));
-        self.is_test_function |= is_test_function;
-        self.is_test |= is_test_function || only_in_tests;
-        if let Some(path) = attribute.strip_prefix("path=") {
-            self.path = Some(path.trim_matches('"').to_owned());
-        }
-    }
-
-    fn go_on(&mut self, token: &TokenTree) {
-        if let TokenTree::Ident(word) = token
-            && self.keyword.is_none()
-        {
-            self.keyword = Some(word.to_string()).filter(|word| ITEM_KEYWORDS.contains(&word.as_str()));
-        }
-    }
-
-    fn ends_with(&self, token: &TokenTree) -> bool {
-        match token {
-            TokenTree::Punct(punct) => punct.as_char() == ';' || (punct.as_char() == ',' && self.keyword.is_none()),
-            TokenTree::Group(group) => group.delimiter() == Delimiter::Brace && self.keyword.as_deref() != Some("use"),
-            _ => false,
-        }
-    }
-}
-
-/// The attribute that begins here, written without spaces, and how many tokens it takes.
-fn attribute(tokens: &[TokenTree]) -> Option<(String, usize)> {
-    let is =
-        |token: Option<&TokenTree>, wanted| matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == wanted);
-    if !is(tokens.first(), '#') {
-        return None;
-    }
-    let length = if is(tokens.get(1), '!') { 3 } else { 2 };
-    match tokens.get(length - 1) {
-        Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Bracket => {
-            Some((group.stream().to_string().replace(' ', ""), length))
-        }
-        _ => None,
-    }
-}
-
 fn brackets(delimiter: Delimiter) -> (char, char) {
     match delimiter {
         Delimiter::Brace => ('{', '}'),
@@ -311,134 +254,4 @@ fn kinds(text: &str) -> Vec<Kind> {
         }
     }
     kinds
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(path: &str, text: &str) -> Source {
-        Source::read(&File {
-            path: path.into(),
-            text: text.into(),
-        })
-        .expect("the sample is Rust")
-    }
-
-    fn spans(source: &Source) -> Vec<(&str, usize, usize)> {
-        source
-            .functions
-            .iter()
-            .map(|found| (found.name.as_str(), found.first_line, found.last_line))
-            .collect()
-    }
-
-    /// The lines of the literals that are compiled into the program.
-    fn literal_lines(source: &Source) -> Vec<usize> {
-        let is_literal = |token: &&Token| matches!(token.kind, Kind::Literal(_)) && !token.in_test;
-        source
-            .tokens
-            .iter()
-            .filter(is_literal)
-            .map(|token| token.line)
-            .collect()
-    }
-
-    #[test]
-    fn braces_in_strings_chars_and_comments_do_not_end_a_function() {
-        let source = read(
-            "a.rs",
-            "fn tricky<'a>(x: &'a str) -> char {\n let _ = \"}\\\"}\"; // }\n /* } /* } */ } */\n \
-             let _ = r#\"}\"}\"#; let _ = b'}'; let _ = '\\'';\n '}'\n}\nfn next() {}\n",
-        );
-        assert_eq!(spans(&source), [("tricky", 1, 6), ("next", 7, 7)]);
-    }
-
-    #[test]
-    fn functions_in_impls_traits_functions_and_macros_are_seen() {
-        let source = read(
-            "a.rs",
-            "impl A {\n pub async fn one(&self) -> [u8; 3]\n where Self: Sized {\n fn inner() {\n }\n }\n}\n\
-             trait T {\n fn absent(&self);\n fn given(&self) {\n }\n}\n\
-             macro_rules! m { () => {\n fn made() {\n }\n }; }\nconst F: fn(u8) = x;\n",
-        );
-        assert_eq!(
-            spans(&source),
-            [("one", 2, 6), ("inner", 4, 5), ("given", 10, 11), ("made", 14, 15)]
-        );
-    }
-
-    #[test]
-    fn what_is_compiled_for_tests_only_is_told_apart() {
-        let source = read(
-            "a.rs",
-            "const A: &str = \"1\";\n#[cfg(test)]\nuse a::{b, c};\nconst B: &str = \"4\";\n#[cfg(test)]\nmod tests {\n fn f() { \"7\" }\n}\n\
-             #[test]\nfn t() { \"10\" }\n#[cfg(not(test))]\nfn u() { \"12\" }\n#[tokio::test(flavor = \"x\")]\nasync fn v() { \"14\" }\n\
-             #[cfg(all(test, unix))]\nfn w<A, B>() { \"16\" }\nconst D: &str = \"17\";\n",
-        );
-        assert_eq!(literal_lines(&source), [1, 4, 12, 17]);
-        let tests: Vec<_> = source
-            .functions
-            .iter()
-            .filter(|found| found.is_test)
-            .map(|found| &found.name)
-            .collect();
-        assert_eq!(tests, ["t", "v"]);
-    }
-
-    #[test]
-    fn modules_declared_for_tests_are_test_files() {
-        let tree = Tree::of(&[
-            ("a/src/lib.rs", "#[cfg(test)]\nmod fixtures;\nmod real;\n"),
-            ("a/src/fixtures.rs", "const A: &str = \"\";"),
-            ("a/src/fixtures/deep.rs", "const A: &str = \"\";"),
-            (
-                "a/src/real.rs",
-                "const A: &str = \"\";\n#[cfg(test)]\n#[path = \"odd.rs\"]\nmod tests;\n#[cfg(test)]\nmod under;",
-            ),
-            ("a/src/odd.rs", "const A: &str = \"\";"),
-            ("a/src/real/under/mod.rs", "const A: &str = \"\";"),
-            ("a/tests/any.rs", "const A: &str = \"\";"),
-            ("a/src/real/tests.rs", "const A: &str = \"\";"),
-        ]);
-        let sources = sources(&tree);
-        let real: Vec<_> = sources
-            .iter()
-            .filter(|source| !literal_lines(source).is_empty())
-            .map(|it| &it.path)
-            .collect();
-        assert_eq!(real, ["a/src/real.rs"]);
-    }
-
-    #[test]
-    fn documentation_is_not_a_literal() {
-        let source = read(
-            "a.rs",
-            "//! Reads \"x\".\n/// Calls `Instant::now`.\n#[doc = \"y\"]\nfn f() {}\n",
-        );
-        assert_eq!(literal_lines(&source), [] as [usize; 0]);
-        assert_eq!(source.places_of("Instant::now").count(), 0);
-    }
-
-    #[test]
-    fn a_path_is_found_by_its_last_parts() {
-        let source = read(
-            "a.rs",
-            "fn f() {\n std::time::Instant::now();\n Instant :: now;\n later::Instant::nowhere();\n}\n",
-        );
-        let lines: Vec<_> = source
-            .places_of("Instant::now")
-            .map(|place| source.tokens[place].line)
-            .collect();
-        assert_eq!(lines, [2, 3]);
-    }
-
-    #[test]
-    fn text_that_is_not_rust_is_an_error() {
-        let file = File {
-            path: "a.rs".into(),
-            text: "fn f() { \"".into(),
-        };
-        assert!(Source::read(&file).is_err());
-    }
 }

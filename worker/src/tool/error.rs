@@ -71,4 +71,11 @@ impl ToolError {
             message: message.into(),
         }
     }
+
+    /// For a tool that ended without an answer, by a fault of its own.
+    #[must_use]
+    pub fn broken() -> Self {
+        let message = "the tool broke on this call; go on without it, or call it with other arguments";
+        Self::new(ToolErrorCode::Failed, message)
+    }
 }

@@ -4,7 +4,9 @@
 //! untrusted input. Planning and delegation are not here: the agent loop handles them itself.
 
 pub mod arguments;
+pub mod calculate;
 pub mod error;
+pub mod files;
 pub mod reply;
 pub mod search_docs;
 pub mod toolbox;

@@ -10,7 +10,9 @@ use jsonschema::Validator;
 use legwork_shared::agent::{Effect, ToolCall, ToolReply, ToolSpec};
 use tokio::sync::Semaphore;
 
-use super::{Tool, ToolContext, ToolError, ToolErrorCode, arguments, reply};
+use super::calculate::Calculate;
+use super::search_docs::SearchDocs;
+use super::{Tool, ToolContext, ToolError, ToolErrorCode, arguments, files, reply};
 
 /// Longest name of a tool that providers take.
 const NAME_CHARS_MAX: usize = 64;
@@ -95,6 +97,36 @@ impl ToolBox {
             members: BTreeMap::new(),
             writers: Semaphore::new(1),
         }
+    }
+
+    /// The tools that come with Legwork and need nothing but a [`ToolContext`]: the file tools, `search_docs` and
+    /// `calculate`.
+    ///
+    /// # Panics
+    /// Never: their names differ and their schemas are fixed.
+    #[must_use]
+    pub fn standard() -> Self {
+        let mut toolbox = Self::empty();
+        let files: [Arc<dyn Tool>; 6] = [
+            Arc::new(files::Ls),
+            Arc::new(files::ReadFile),
+            Arc::new(files::WriteFile),
+            Arc::new(files::EditFile),
+            Arc::new(files::Glob),
+            Arc::new(files::Grep),
+        ];
+        for tool in files {
+            toolbox
+                .add_file_tool(tool)
+                .expect("built-in tools have names and schemas of their own");
+        }
+        let others: [Arc<dyn Tool>; 2] = [Arc::new(SearchDocs), Arc::new(Calculate)];
+        for tool in others {
+            toolbox
+                .add(tool)
+                .expect("built-in tools have names and schemas of their own");
+        }
+        toolbox
     }
 
     /// Adds a tool that an agent has if its `tools` name it, or if it names none.
@@ -219,10 +251,11 @@ impl ToolBox {
             () = ctx.cancel.cancelled() => Err(cancelled()),
             ended = tokio::time::timeout(Duration::from_millis(time_ms), call) => match ended {
                 Ok(Ok(outcome)) => outcome,
-                Ok(Err(_panic)) => Err(ToolError::new(
-                    ToolErrorCode::Failed,
-                    "the tool broke on this call; go on without it, or call it with other arguments",
-                )),
+                Ok(Err(_panic)) => {
+                    let name = &member.spec.name;
+                    tracing::error!(tool.name = %name, "tool {name} panicked");
+                    Err(ToolError::broken())
+                }
                 Err(_elapsed) => Err(ToolError::new(
                     ToolErrorCode::TimedOut,
                     format!("the call was stopped after {time_ms} ms; ask for less at once"),
@@ -283,3 +316,6 @@ fn shown(name: &str) -> String {
         .take(SHOWN_CHARS)
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

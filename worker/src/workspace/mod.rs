@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use artifacts::{ArtifactError, Artifacts};
 pub use hash::{ContentHash, ContentHashError};
 pub use memory::MemoryWorkspace;
-pub use sources::{SourceError, Sources};
+pub use sources::{SourceError, SourceFile, SourceLimits, Sources};
 pub use vpath::{SOURCES_FOLDER, VPath, VPathError};
 
 /// Largest file in bytes: a report, a data set, a log; beyond it a file no longer fits comfortably in memory twice.

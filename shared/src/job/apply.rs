@@ -32,6 +32,17 @@ pub struct Transition {
 }
 
 impl Transition {
+    /// This transition and `next`, which was applied to its job, as the one change of one commit.
+    #[must_use]
+    pub fn then(mut self, next: Self) -> Self {
+        let version = self.job.version;
+        self.job = next.job;
+        self.job.version = version;
+        self.events.extend(next.events);
+        self.charges.extend(next.charges);
+        self
+    }
+
     /// Whether the job has just ended, so that its dependents must be settled in the same commit.
     #[must_use]
     pub fn ended(&self) -> bool {

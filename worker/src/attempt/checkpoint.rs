@@ -1,0 +1,63 @@
+//! Writing a report.
+
+use legwork_shared::batch::{Batch, JournalEntry};
+use legwork_shared::job::{Command, Job, apply};
+use legwork_shared::time::Timestamp;
+
+use super::write::{Patience, Written};
+use super::{Attempt, AttemptError, Report, Signals};
+
+impl Attempt {
+    /// Writes a report in one commit: journal, charges, files, progress, and the lease for its full time again.
+    ///
+    /// Waits, with pauses, for a store that is not available. Reports of one attempt follow one another.
+    ///
+    /// # Errors
+    /// [`AttemptError::Fenced`] and [`AttemptError::Budget`]; nothing was written then. After `Budget` the report can
+    /// be made again without the reservation. [`AttemptError::Store`] when the store does not come back.
+    ///
+    /// # Cancel safety
+    /// Not safe: a dropped call may have written the whole report or nothing. Drop the attempt with it.
+    pub async fn checkpoint(&self, report: Report) -> Result<Signals, AttemptError> {
+        let _writing = self.writing.lock().await;
+        let mut patience = Patience::new();
+        loop {
+            let now = self.host.store.now();
+            let batch = self.report_batch(&self.job(), &report, now)?;
+            if self.try_write(batch, &mut patience).await? == Written::Yes {
+                self.control.applied(&report.applied);
+                return Ok(Signals::of(&self.job()));
+            }
+        }
+    }
+
+    fn report_batch(&self, job: &Job, report: &Report, now: Timestamp) -> Result<Batch, AttemptError> {
+        let command = Command::Checkpoint {
+            token: self.token,
+            report: report.checkpoint(job, self.lease_from(now)),
+        };
+        let transition = apply(job, &command, now).map_err(|refusal| self.refused(refusal))?;
+        let mut batch = Batch::at(now);
+        // A report never ends a job, so there is nobody to release.
+        batch.transition(transition, &self.run, &[]);
+        self.add_report(&mut batch, job, report, now);
+        Ok(batch)
+    }
+
+    /// Adds what a report writes beside the job's record.
+    pub(super) fn add_report(&self, batch: &mut Batch, job: &Job, report: &Report, now: Timestamp) {
+        let places = job.journal_len..;
+        let entries = places.zip(&report.entries).map(|(seq, entry)| JournalEntry {
+            job: job.id,
+            seq,
+            attempt: self.token.attempt,
+            at: now,
+            entry: entry.clone(),
+        });
+        batch.journal.extend(entries);
+        batch
+            .mail_applied
+            .extend(report.applied.iter().map(|update| (job.id, *update)));
+        batch.files = self.workspace.unpublished(now);
+    }
+}

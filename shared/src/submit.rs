@@ -1,7 +1,11 @@
 //! Turns plans into batches: every check first, then one commit. Pure.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 use crate::agent::AgentSpec;
 use crate::batch::{Batch, NewEvent, RunCharge};
@@ -9,7 +13,7 @@ use crate::budget::{Counter, RunLimits};
 use crate::dag::{self, Condition, Edge, EdgeKind, Node, Readiness};
 use crate::fault::{Code, Fault};
 use crate::id::{JobId, RunId};
-use crate::job::{BlockedOn, Charge, Delay, EventKind, Job, JobSpec, JobState, Phase};
+use crate::job::{BlockedOn, Charge, Delay, EventKind, Job, JobKey, JobSpec, JobState, Phase};
 use crate::plan::{Plan, PlannedJob};
 use crate::run::Run;
 use crate::time::Timestamp;
@@ -190,7 +194,8 @@ pub fn new_run(
         .zip(&plan.jobs)
         .map(|(index, job)| (job.id.clone(), JobId::nth(now, index, entropy.rotate_left(64))))
         .collect();
-    let additions = additions_of(plan, &own, &BTreeMap::new(), &ids, now)?;
+    let jobs: Vec<&PlannedJob> = plan.jobs.iter().collect();
+    let additions = additions_of(&jobs, &own, &BTreeMap::new(), &ids, now)?;
     let mut limits = plan.limits;
     limits.jobs.get_or_insert(plan.jobs.len() as u64 + DELEGATED_JOBS_MAX);
     let mut batch = Batch::at(now);
@@ -245,11 +250,18 @@ pub fn extend_run(
     }
     let own = PlanAgents { plan, agents };
     let known: BTreeMap<&str, &Job> = existing.iter().map(|job| (job.spec.name.as_str(), job)).collect();
-    let ids: Vec<(String, JobId)> = (0_u32..)
-        .zip(&plan.jobs)
-        .map(|(index, job)| (job.id.clone(), JobId::nth(now, index, entropy)))
-        .collect();
-    let additions = additions_of(plan, &own, &known, &ids, now)?;
+    let mut fresh: Vec<&PlannedJob> = Vec::new();
+    let mut ids: Vec<(String, JobId)> = Vec::new();
+    for (index, job) in (0_u32..).zip(&plan.jobs) {
+        let id = if let Some(before) = known_by_key(job, existing)? {
+            before.id
+        } else {
+            fresh.push(job);
+            JobId::nth(now, index, entropy)
+        };
+        ids.push((job.id.clone(), id));
+    }
+    let additions = additions_of(&fresh, &own, &known, &ids, now)?;
     let mut next = run.clone();
     next.version += 1;
     let names: Vec<String> = additions.iter().map(|addition| addition.spec.agent.clone()).collect();
@@ -330,15 +342,53 @@ fn results_of(plan: &Plan, ids: &[(String, JobId)]) -> Result<Vec<JobId>, Fault>
         .collect())
 }
 
+/// The job that was added under the same key before, if there is one.
+fn known_by_key<'a>(job: &PlannedJob, existing: &'a [Job]) -> Result<Option<&'a Job>, Fault> {
+    let Some(wanted) = key_of(job) else { return Ok(None) };
+    for before in existing {
+        match &before.spec.key {
+            Some(key) if *key == wanted => return Ok(Some(before)),
+            Some(key) if key.key == wanted.key => {
+                let message = format!(
+                    "the idempotency key `{}` was already used with another payload",
+                    key.key
+                );
+                let help = "send the first payload again or use a new key";
+                return Err(Fault::new(Code::KeyConflict, message, help));
+            }
+            Some(_) | None => {}
+        }
+    }
+    Ok(None)
+}
+
+fn key_of(job: &PlannedJob) -> Option<JobKey> {
+    job.idempotency_key.as_ref().map(|key| JobKey {
+        key: key.clone(),
+        fingerprint: fingerprint(job),
+    })
+}
+
+/// SHA-256, in hex, of a payload as JSON: what an idempotency key is bound to.
+pub fn fingerprint(payload: &impl Serialize) -> String {
+    // Plans consist of strings, numbers and maps with string keys, which always have a JSON form.
+    let bytes = serde_json::to_vec(payload).unwrap_or_default();
+    let mut hex = String::with_capacity(64);
+    for byte in Sha256::digest(&bytes) {
+        // Writing to a string cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
+}
+
 fn additions_of(
-    plan: &Plan,
+    jobs: &[&PlannedJob],
     agents: &dyn Agents,
     known: &BTreeMap<&str, &Job>,
     ids: &[(String, JobId)],
     now: Timestamp,
 ) -> Result<Vec<Addition>, Fault> {
-    let nodes: Vec<Node<'_>> = plan
-        .jobs
+    let nodes: Vec<Node<'_>> = jobs
         .iter()
         .map(|job| Node {
             name: &job.id,
@@ -366,8 +416,8 @@ fn additions_of(
         }),
         (None, None) => None,
     };
-    let mut additions = Vec::with_capacity(plan.jobs.len());
-    for (index, job) in plan.jobs.iter().enumerate() {
+    let mut additions = Vec::with_capacity(jobs.len());
+    for (index, job) in jobs.iter().enumerate() {
         let spec = spec_of(job, agents, now).map_err(|fault| match fault.place.clone() {
             Some(field) => fault.at(format!("jobs[{index}].{field}")),
             None => fault.at(format!("jobs[{index}]")),
@@ -420,6 +470,7 @@ fn spec_of(job: &PlannedJob, agents: &dyn Agents, now: Timestamp) -> Result<JobS
         depth: 0,
         call: None,
         limits: job.limits.or(&agent.limits),
+        key: key_of(job),
     })
 }
 

@@ -110,3 +110,17 @@ fn s27_a_job_that_depends_on_finished_jobs_is_queued_at_once() {
     assert_eq!(added.batch.touch, [(jobs[0].id, 1), (jobs[1].id, 1)]);
     assert_eq!(added.batch.runs[0].version, 2);
 }
+
+#[test]
+fn d03_the_same_job_added_under_the_same_key_is_the_same_job() {
+    let first = submit("jobs: [{id: p, description: x, idempotency_key: k}]").expect("accepted");
+    let (run, existing) = (first.batch.runs[0].clone(), first.batch.insert.clone());
+    let again = |yaml: &str| extend_run(&plan(yaml), &agents(), &run, &existing, Timestamp(3_000), 9);
+    let more = again("jobs: [{id: p, description: x, idempotency_key: k}, {id: j, description: y, depends_on: [p]}]");
+    let more = more.expect("accepted");
+    assert_eq!(more.jobs[0], first.jobs[0]);
+    let inserted: Vec<&str> = more.batch.insert.iter().map(|job| job.spec.name.as_str()).collect();
+    assert_eq!(inserted, ["j"]);
+    let other = again("jobs: [{id: p2, description: z, idempotency_key: k}]");
+    assert_eq!(other.map_err(|fault| fault.code), Err(Code::KeyConflict));
+}

@@ -12,5 +12,5 @@ pub use apply::{Charge, Refusal, Transition, apply};
 pub use command::{Checkpoint, Command, Verdict};
 pub use event::EventKind;
 pub use outcome::{FailReason, JobError, JobResult, Outcome, Severity};
-pub use record::{CancelRequest, Job, JobSpec, Mail, Progress, Times, Todo, TodoStatus, UpdateMode};
+pub use record::{CancelRequest, Job, JobKey, JobSpec, Mail, Progress, Times, Todo, TodoStatus, UpdateMode};
 pub use state::{BlockedOn, Delay, JobState, Lease, LeaseToken, Phase};

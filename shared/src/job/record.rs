@@ -46,6 +46,18 @@ pub struct JobSpec {
     /// What it may use up.
     #[serde(default)]
     pub limits: JobLimits,
+    /// The idempotency key it was added under.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<JobKey>,
+}
+
+/// An idempotency key of a job inside its run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobKey {
+    /// The key, as the client chose it.
+    pub key: String,
+    /// SHA-256 of the job as it was planned, in hex.
+    pub fingerprint: String,
 }
 
 /// The state of an item on an agent's own list.

@@ -74,6 +74,9 @@ pub struct PlannedJob {
     /// What it may use up; absent ones are its agent's.
     #[serde(default)]
     pub limits: JobLimits,
+    /// Adding the same job to the same run again under this key gives the same job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
 }
 
 /// One dependency as written: a name, or a name with the outcome that is needed.

@@ -5,6 +5,7 @@
 
 mod error;
 pub mod memory;
+pub mod presence;
 mod query;
 
 pub use error::StoreError;

@@ -1,0 +1,109 @@
+//! Skips what can never run because of how a parent ended. The normal release of dependents is not here: it is part of
+//! the commit that completes the parent.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use legwork_shared::batch::Batch;
+use legwork_shared::dag::{self, EdgeKind};
+use legwork_shared::id::JobId;
+use legwork_shared::job::{self, BlockedOn, Command, Job, Outcome, Phase};
+use legwork_shared::store::{Store, StoreError};
+
+/// How many jobs one commit skips: a chain of 10,000 takes twenty commits, and no commit holds others up for long.
+const COMMIT_JOBS: usize = 500;
+/// How many cascades one look takes up.
+const LOOK: usize = 64;
+/// How often a round is tried again when a job was changed at the same moment.
+const ROUNDS_MAX: usize = 64;
+
+/// Follows all open cascades to their ends.
+///
+/// # Errors
+/// [`StoreError`]; what was not done stays open.
+pub async fn settle_all(store: &dyn Store) -> Result<usize, StoreError> {
+    let mut skipped = 0;
+    let mut conflicts = 0;
+    loop {
+        let open = store.due(store.now(), LOOK).await?.cascades;
+        if open.is_empty() {
+            return Ok(skipped);
+        }
+        let batch = cascade(store, open).await?;
+        let count = batch.put.len();
+        match store.commit(batch).await {
+            Ok(_) => skipped += count,
+            Err(StoreError::Conflict { .. }) if conflicts < ROUNDS_MAX => conflicts += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// One commit's worth of skips, breadth first from the `open` cascades; what is left over stays open.
+async fn cascade(store: &dyn Store, open: Vec<JobId>) -> Result<Batch, StoreError> {
+    let mut batch = Batch::at(store.now());
+    batch.cascaded.clone_from(&open);
+    let mut ended: BTreeMap<JobId, Job> = BTreeMap::new();
+    let mut seen: BTreeSet<JobId> = BTreeSet::new();
+    let mut queue: VecDeque<JobId> = open.into();
+    while let Some(parent) = queue.pop_front() {
+        if !seen.insert(parent) {
+            continue;
+        }
+        if batch.put.len() >= COMMIT_JOBS {
+            batch.cascade.push(parent);
+            continue;
+        }
+        let parent = match ended.get(&parent) {
+            Some(job) => Some(job.clone()),
+            None => store.job(parent).await?,
+        };
+        // A job that was retried in the meantime breaks nothing any more.
+        let Some((parent, outcome)) = parent.as_ref().and_then(|job| Some((job, job.phase.outcome()?))) else {
+            continue;
+        };
+        let cause = match outcome {
+            Outcome::Skipped { cause } => *cause,
+            Outcome::Succeeded { .. } | Outcome::Failed { .. } | Outcome::Cancelled { .. } => parent.id,
+        };
+        for edge in store.dependents(parent.id).await? {
+            let broken = dag::standing(edge.condition, parent.state()) == dag::Standing::Broken;
+            if edge.kind != EdgeKind::Dependency || !broken || ended.contains_key(&edge.child) {
+                continue;
+            }
+            if let Some(child) = skip(store, &mut batch, edge.child, cause).await? {
+                queue.push_back(child.id);
+                ended.insert(child.id, child);
+            }
+        }
+    }
+    batch.cascaded.retain(|done| !batch.cascade.contains(done));
+    Ok(batch)
+}
+
+/// Adds the skip of `child` to `batch`, if it still waits; returns it as it will be.
+async fn skip(store: &dyn Store, batch: &mut Batch, child: JobId, cause: JobId) -> Result<Option<Job>, StoreError> {
+    let Some(child) = store.job(child).await? else {
+        return Ok(None);
+    };
+    if !matches!(
+        child.phase,
+        Phase::Blocked {
+            on: BlockedOn::Dependencies,
+            ..
+        }
+    ) {
+        return Ok(None);
+    }
+    let Ok(transition) = job::apply(&child, &Command::Skip { cause }, batch.at) else {
+        return Ok(None);
+    };
+    let Some(view) = store.run(child.run).await? else {
+        return Ok(None);
+    };
+    let next = transition.job.clone();
+    // Its own dependents are settled as of any end; those it breaks are followed here, so no new cascade is opened.
+    let dependents = store.dependents(next.id).await?;
+    let met: Vec<_> = dag::settle(next.state(), &dependents).met;
+    batch.transition(transition, &view.run, &met);
+    Ok(Some(next))
+}

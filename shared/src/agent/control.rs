@@ -63,7 +63,9 @@ pub(super) fn read(tool: &str, arguments: &Map<String, Value>, children: &[Child
             let message = match arguments.get("message") {
                 Some(Value::String(text)) if text.trim().is_empty() => return Err("`message` is empty".to_owned()),
                 Some(Value::String(text)) if text.len() > MESSAGE_BYTES_MAX => {
-                    return Err(format!("`message` may have {MESSAGE_BYTES_MAX} bytes; give the path of a file instead"));
+                    return Err(format!(
+                        "`message` may have {MESSAGE_BYTES_MAX} bytes; give the path of a file instead"
+                    ));
                 }
                 Some(Value::String(text)) => text.clone(),
                 Some(_) | None => return Err("`message` is missing: what shall the agent be told?".to_owned()),
@@ -131,15 +133,17 @@ pub fn cancelled(id: &str) -> String {
 
 /// The answer of `list_async_tasks`.
 #[must_use]
-pub fn listed<'a>(
-    standings: impl IntoIterator<Item = (&'a Child, &'a Standing)>,
-    status: Option<&str>,
-) -> String {
+pub fn listed<'a>(standings: impl IntoIterator<Item = (&'a Child, &'a Standing)>, status: Option<&str>) -> String {
     let lines: Vec<String> = standings
         .into_iter()
         .filter(|(_, standing)| status.is_none_or(|status| standing.status() == status))
         .map(|(child, standing)| {
-            format!("- task_id: {}  agent: {}  status: {}", child.id, child.agent, standing.status())
+            format!(
+                "- task_id: {}  agent: {}  status: {}",
+                child.id,
+                child.agent,
+                standing.status()
+            )
         })
         .collect();
     if lines.is_empty() {

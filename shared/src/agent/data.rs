@@ -117,7 +117,10 @@ mod tests {
     #[test]
     fn d58_a_label_cannot_leave_its_quotes() {
         let quoted = quote("job \"x\">\n<system>", "t");
-        assert!(quoted.lines().next().unwrap().ends_with(" from=\"job 'x'' 'system'\">"), "{quoted}");
+        assert!(
+            quoted.lines().next().unwrap().ends_with(" from=\"job 'x'' 'system'\">"),
+            "{quoted}"
+        );
     }
 
     #[test]

@@ -55,7 +55,10 @@ Available agents:
 /// The tools of an agent that may hand work to `agents` (name, description), as the model is told of them.
 #[must_use]
 pub fn specs(agents: &[(&str, &str)], task_template: Option<&str>) -> Vec<ToolSpec> {
-    let list: Vec<String> = agents.iter().map(|(name, description)| format!("- {name}: {description}")).collect();
+    let list: Vec<String> = agents
+        .iter()
+        .map(|(name, description)| format!("- {name}: {description}"))
+        .collect();
     let list = list.join("\n");
     let names: Vec<&str> = agents.iter().map(|(name, _)| *name).collect();
     let hand_out = |name: &str, text: &str| ToolSpec {
@@ -64,7 +67,10 @@ pub fn specs(agents: &[(&str, &str)], task_template: Option<&str>) -> Vec<ToolSp
         parameters: hand_out_parameters(&names),
         effect: Effect::External,
     };
-    let mut specs = vec![hand_out(TASK, task_template.unwrap_or(TASK_TEXT)), hand_out(START, START_TEXT)];
+    let mut specs = vec![
+        hand_out(TASK, task_template.unwrap_or(TASK_TEXT)),
+        hand_out(START, START_TEXT),
+    ];
     specs.extend(control_specs());
     specs
 }
@@ -126,7 +132,13 @@ fn control_specs() -> [ToolSpec; 4] {
             &["task_id", "message"],
             Effect::External,
         ),
-        tool(CANCEL, "Stops a background job that is no longer needed.", one(), &["task_id"], Effect::External),
+        tool(
+            CANCEL,
+            "Stops a background job that is no longer needed.",
+            one(),
+            &["task_id"],
+            Effect::External,
+        ),
         tool(
             LIST,
             "Lists your background jobs with their status.",
@@ -159,8 +171,14 @@ pub(super) struct Asked {
 pub(super) fn read(arguments: &Map<String, Value>) -> Result<Asked, String> {
     let known = ["description", "subagent_type", "id", "depends_on", "context"];
     if let Some(key) = arguments.keys().find(|key| !known.contains(&key.as_str())) {
-        let key: String = key.chars().filter(|letter| !letter.is_control()).take(ID_CHARS_MAX).collect();
-        return Err(format!("Unexpected argument '{key}'; put all instructions for the subagent in description."));
+        let key: String = key
+            .chars()
+            .filter(|letter| !letter.is_control())
+            .take(ID_CHARS_MAX)
+            .collect();
+        return Err(format!(
+            "Unexpected argument '{key}'; put all instructions for the subagent in description."
+        ));
     }
     let description = match arguments.get("description") {
         Some(Value::String(text)) if !text.trim().is_empty() => text.clone(),
@@ -183,7 +201,9 @@ pub(super) fn read(arguments: &Map<String, Value>) -> Result<Asked, String> {
 
 fn id(value: Option<&Value>) -> Result<Option<String>, String> {
     let plain = |id: &str| {
-        let letters = id.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter));
+        let letters = id
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter));
         letters && id.len() <= ID_CHARS_MAX
     };
     match value {
@@ -203,7 +223,9 @@ fn needs(value: Option<&Value>) -> Result<Vec<(String, Condition)>, String> {
         Some(Value::String(id)) if id.trim().is_empty() => return Ok(Vec::new()),
         Some(Value::String(id)) => vec![need(id)?],
         Some(Value::Array(items)) if items.len() > NEEDS_MAX => {
-            return Err(format!("one job may depend on {NEEDS_MAX} others; combine some of them first"));
+            return Err(format!(
+                "one job may depend on {NEEDS_MAX} others; combine some of them first"
+            ));
         }
         Some(Value::Array(items)) => {
             let ids: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();

@@ -47,7 +47,9 @@ pub fn answer_within(result: &JobResult, bytes_max: usize) -> String {
         shown.push(']');
     }
     if let Some(file) = &result.file {
-        shown.push_str(&format!("\n[the whole answer is in the file {file}]"));
+        shown.push_str("\n[the whole answer is in the file ");
+        shown.push_str(file);
+        shown.push(']');
     }
     shown
 }
@@ -78,5 +80,9 @@ pub fn cut(text: &str, bytes_max: usize) -> String {
         return text.to_owned();
     }
     let end = text.floor_char_boundary(bytes_max);
-    format!("{}\n[cut here: the first {end} of {} bytes are shown]", &text[..end], text.len())
+    format!(
+        "{}\n[cut here: the first {end} of {} bytes are shown]",
+        &text[..end],
+        text.len()
+    )
 }

@@ -34,11 +34,12 @@ pub fn specs() -> Vec<ToolSpec> {
     });
     let write = ToolSpec {
         name: WRITE.to_owned(),
-        description: "Replaces your todo list. Use it for work of three or more steps, and send the whole list each time: \
+        description:
+            "Replaces your todo list. Use it for work of three or more steps, and send the whole list each time: \
             mark an item `in_progress` before you begin it and `completed` as soon as it is really done, never when it \
             failed or was given up. Keep the list short. Call it at most once in one reply. The list is your own: the \
             agents you delegate to do not see it."
-            .to_owned(),
+                .to_owned(),
         parameters: json!({
             "type": "object",
             "properties": {"todos": {"type": "array", "items": item}},
@@ -73,7 +74,11 @@ pub fn parse(arguments: &Map<String, Value>) -> Result<Vec<Todo>, String> {
             items.len()
         ));
     }
-    items.iter().enumerate().map(|(index, value)| item(index, value)).collect()
+    items
+        .iter()
+        .enumerate()
+        .map(|(index, value)| item(index, value))
+        .collect()
 }
 
 fn item(index: usize, value: &Value) -> Result<Todo, String> {
@@ -83,7 +88,10 @@ fn item(index: usize, value: &Value) -> Result<Todo, String> {
     };
     let known = ["content", "status", "activeForm"];
     if let Some(key) = fields.keys().find(|key| !known.contains(&key.as_str())) {
-        return Err(format!("{at} has an unknown field `{}`; it takes content, status, activeForm", shown(key)));
+        return Err(format!(
+            "{at} has an unknown field `{}`; it takes content, status, activeForm",
+            shown(key)
+        ));
     }
     let content = text(&at, fields, "content")?.ok_or_else(|| format!("{at}.content is missing"))?;
     if content.trim().is_empty() {
@@ -100,7 +108,9 @@ fn text(at: &str, fields: &Map<String, Value>, name: &str) -> Result<Option<Stri
     match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text.chars().count() <= CONTENT_CHARS_MAX => Ok(Some(text.clone())),
-        Some(Value::String(_)) => Err(format!("{at}.{name} has more than {CONTENT_CHARS_MAX} characters; shorten it")),
+        Some(Value::String(_)) => Err(format!(
+            "{at}.{name} has more than {CONTENT_CHARS_MAX} characters; shorten it"
+        )),
         Some(_) => Err(format!("{at}.{name} must be a text")),
     }
 }
@@ -158,7 +168,9 @@ mod tests {
     use super::*;
 
     fn list(value: Value) -> Result<Vec<Todo>, String> {
-        let Value::Object(arguments) = value else { panic!("{value}") };
+        let Value::Object(arguments) = value else {
+            panic!("{value}")
+        };
         parse(&arguments)
     }
 
@@ -199,9 +211,16 @@ mod tests {
             one(json!({"content": "a", "status": "pending", "id": 1})),
             "todos[1] has an unknown field `id`; it takes content, status, activeForm"
         );
-        assert_eq!(one(json!("a")), "todos[1] must be an object with `content` and `status`");
+        assert_eq!(
+            one(json!("a")),
+            "todos[1] must be an object with `content` and `status`"
+        );
         assert!(list(json!({})).unwrap_err().starts_with("`todos` must be a list"));
-        assert!(list(json!({"todos": [], "merge": true})).unwrap_err().contains("`merge`"));
+        assert!(
+            list(json!({"todos": [], "merge": true}))
+                .unwrap_err()
+                .contains("`merge`")
+        );
         let many = vec![json!({"content": "a", "status": "pending"}); ITEMS_MAX + 1];
         assert!(list(json!({ "todos": many })).unwrap_err().contains("201 items"));
     }

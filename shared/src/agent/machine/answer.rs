@@ -33,10 +33,20 @@ pub(super) fn judge(setup: &Setup, state: &State, reply: &ModelReply, is_last: b
         notes.push(CUT.to_owned());
     }
     if let StopReason::Other(reason) = &reply.stop {
-        notes.push(format!("the model stopped for another reason: {}", judge::shown(reason)));
+        notes.push(format!(
+            "the model stopped for another reason: {}",
+            judge::shown(reason)
+        ));
     }
     let text = if blank {
-        notes.push(if state.last_text.is_empty() { NO_TEXT } else { EMPTY_TURN }.to_owned());
+        notes.push(
+            if state.last_text.is_empty() {
+                NO_TEXT
+            } else {
+                EMPTY_TURN
+            }
+            .to_owned(),
+        );
         state.last_text.as_str()
     } else {
         said.as_str()
@@ -139,6 +149,8 @@ fn too_long(bytes: u64, limit: u64) -> JobError {
     JobError::fatal(
         FailReason::Limit,
         "output_bytes",
-        format!("the answer has {bytes} bytes and may have {limit}; ask for a shorter one or let the agent write a file"),
+        format!(
+            "the answer has {bytes} bytes and may have {limit}; ask for a shorter one or let the agent write a file"
+        ),
     )
 }

@@ -56,7 +56,11 @@ pub(super) fn out_of_steps(limit: u32) -> JobError {
 
 /// The error of a job whose model cannot call tools.
 pub(super) fn bad_turns(malformed: bool, last: &str) -> JobError {
-    let code = if malformed { "malformed_tool_calls" } else { "refused_tool_calls" };
+    let code = if malformed {
+        "malformed_tool_calls"
+    } else {
+        "refused_tool_calls"
+    };
     JobError::fatal(
         FailReason::Error,
         code,

@@ -46,14 +46,19 @@ pub(super) fn read(
     let card = agent(setup, mode, arguments.get("subagent_type"))?;
     let asked = delegation::read(arguments)?;
     if let (Some(check), context) = (&card.accepts, &asked.context) {
-        check.run(context.as_ref().unwrap_or(&Value::Null)).map_err(|violations| {
-            let told = violations.iter().take(bounds::VIOLATIONS_MAX).map(|violation| shown_violation(violation));
-            format!(
-                "`context` does not fit what `{}` takes: {}; nothing was queued for this call",
-                card.name,
-                told.collect::<Vec<_>>().join("; ")
-            )
-        })?;
+        check
+            .run(context.as_ref().unwrap_or(&Value::Null))
+            .map_err(|violations| {
+                let told = violations
+                    .iter()
+                    .take(bounds::VIOLATIONS_MAX)
+                    .map(|violation| shown_violation(violation));
+                format!(
+                    "`context` does not fit what `{}` takes: {}; nothing was queued for this call",
+                    card.name,
+                    told.collect::<Vec<_>>().join("; ")
+                )
+            })?;
     }
     Ok(Wanted {
         call: call.clone(),
@@ -76,7 +81,11 @@ fn agent<'a>(setup: &'a Setup, mode: ChildMode, wanted: Option<&Value>) -> Resul
         return Ok(card);
     }
     let names: Vec<&str> = setup.agents.iter().map(|card| card.name.as_str()).collect();
-    let allowed = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let allowed = names
+        .iter()
+        .map(|name| format!("`{name}`"))
+        .collect::<Vec<_>>()
+        .join(", ");
     let hint = crate::nearest::nearest(&shown(name), names)
         .map(|name| format!(" Did you mean `{name}`?"))
         .unwrap_or_default();
@@ -87,7 +96,10 @@ fn agent<'a>(setup: &'a Setup, mode: ChildMode, wanted: Option<&Value>) -> Resul
             shown(name)
         ),
         ChildMode::Background => {
-            format!("Unknown async subagent type `{}`. Available types: {allowed}.{hint}", shown(name))
+            format!(
+                "Unknown async subagent type `{}`. Available types: {allowed}.{hint}",
+                shown(name)
+            )
         }
     })
 }
@@ -106,14 +118,24 @@ pub(super) fn plan(
             "this job is at depth {} and the run allows {}: do the work yourself instead of handing it out",
             setup.depth, setup.depth_max
         );
-        return (Vec::new(), wanted.iter().map(|wanted| bounds::refuse(&wanted.call, &why)).collect());
+        return (
+            Vec::new(),
+            wanted.iter().map(|wanted| bounds::refuse(&wanted.call, &why)).collect(),
+        );
     }
     let fan_out = setup.limits.fan_out() as usize;
     let why = format!("one reply may hand out {fan_out} jobs at most; this one was not queued, call it again later");
     let mut named = name(state, wanted);
     let over = named.split_off(fan_out.min(named.len()));
-    let gone = over.iter().map(|(id, _)| id.clone()).chain(lost.iter().cloned()).collect();
-    let mut answers: Vec<ToolReply> = over.iter().map(|(_, wanted)| bounds::refuse(&wanted.call, &why)).collect();
+    let gone = over
+        .iter()
+        .map(|(id, _)| id.clone())
+        .chain(lost.iter().cloned())
+        .collect();
+    let mut answers: Vec<ToolReply> = over
+        .iter()
+        .map(|(_, wanted)| bounds::refuse(&wanted.call, &why))
+        .collect();
     let (named, orphans) = without_orphans(state, named, gone);
     answers.extend(orphans);
     match requests(setup, state, &named) {
@@ -129,7 +151,12 @@ pub(super) fn plan(
 /// Gives each job without an id one made from its agent's name.
 fn name(state: &State, wanted: Vec<Wanted>) -> Vec<(String, Wanted)> {
     let given = wanted.iter().filter_map(|wanted| wanted.id.clone());
-    let mut taken: BTreeSet<String> = state.children.iter().map(|child| child.id.clone()).chain(given).collect();
+    let mut taken: BTreeSet<String> = state
+        .children
+        .iter()
+        .map(|child| child.id.clone())
+        .chain(given)
+        .collect();
     let named = wanted.into_iter().map(|wanted| {
         let id = wanted.id.clone().unwrap_or_else(|| free_id(&wanted.agent, &taken));
         taken.insert(id.clone());
@@ -156,31 +183,44 @@ fn without_orphans(state: &State, named: Named, gone: BTreeSet<String>) -> (Name
     let mut orphans = Vec::new();
     loop {
         let waits_in_vain = |needs: &[(String, Condition)]| {
-            let lost = needs.iter().find(|(id, _)| gone.contains(id) && !known.contains(id.as_str()));
+            let lost = needs
+                .iter()
+                .find(|(id, _)| gone.contains(id) && !known.contains(id.as_str()));
             lost.map(|(id, _)| id.clone())
         };
-        let (bad, good): (Named, Named) =
-            left.into_iter().partition(|(_, wanted)| waits_in_vain(&wanted.needs).is_some());
+        let (bad, good): (Named, Named) = left
+            .into_iter()
+            .partition(|(_, wanted)| waits_in_vain(&wanted.needs).is_some());
         left = good;
         if bad.is_empty() {
             return (left, orphans);
         }
         for (_, wanted) in &bad {
             let on = waits_in_vain(&wanted.needs).unwrap_or_default();
-            orphans.push(bounds::refuse(&wanted.call, format!("it depends on `{on}`, which was refused; nothing was queued for it")));
+            orphans.push(bounds::refuse(
+                &wanted.call,
+                format!("it depends on `{on}`, which was refused; nothing was queued for it"),
+            ));
         }
         gone.extend(bad.into_iter().map(|(id, _)| id));
     }
 }
 
 fn requests(setup: &Setup, state: &State, named: &[(String, Wanted)]) -> Result<Vec<ChildRequest>, String> {
-    let earlier: BTreeMap<&str, crate::id::JobId> =
-        state.children.iter().map(|child| (child.id.as_str(), child.job)).collect();
+    let earlier: BTreeMap<&str, crate::id::JobId> = state
+        .children
+        .iter()
+        .map(|child| (child.id.as_str(), child.job))
+        .collect();
     let nodes: Vec<Node<'_>> = named
         .iter()
         .map(|(id, wanted)| Node {
             name: id,
-            needs: wanted.needs.iter().map(|(on, condition)| (on.as_str(), *condition)).collect(),
+            needs: wanted
+                .needs
+                .iter()
+                .map(|(on, condition)| (on.as_str(), *condition))
+                .collect(),
         })
         .collect();
     let edges = dag::validate(&nodes, &|id| earlier.contains_key(id)).map_err(|error| error.to_string())?;
@@ -212,9 +252,17 @@ pub(super) fn without_room(unqueued: &[ChildRequest], room: usize, why: &str) ->
         gone.extend(refused.iter().map(|place| unqueued[*place].id.as_str()));
         let orphan = |(place, request): &(usize, &ChildRequest)| {
             !refused.contains(place)
-                && request.needs.iter().any(|need| need.job.is_none() && gone.contains(need.id.as_str()))
+                && request
+                    .needs
+                    .iter()
+                    .any(|need| need.job.is_none() && gone.contains(need.id.as_str()))
         };
-        let orphans: Vec<usize> = unqueued.iter().enumerate().filter(orphan).map(|(place, _)| place).collect();
+        let orphans: Vec<usize> = unqueued
+            .iter()
+            .enumerate()
+            .filter(orphan)
+            .map(|(place, _)| place)
+            .collect();
         if orphans.is_empty() {
             break;
         }

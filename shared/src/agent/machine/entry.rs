@@ -25,25 +25,8 @@ pub enum Entry {
         /// The first message.
         text: String,
     },
-    /// The model replied, and what was made of it.
-    Replied {
-        /// The reply; the ids of its calls are repaired, all else is as received.
-        reply: ModelReply,
-        /// The calls that are answered already: refused ones and those of the agent's own list.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        answered: Vec<ToolReply>,
-        /// The agent's list, where the reply changed it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        todos: Option<Vec<Todo>>,
-        /// The jobs that the reply hands out.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        children: Vec<ChildRequest>,
-        /// What it asks of jobs in the background.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        controls: Vec<ControlCall>,
-        /// How the conversation goes on.
-        then: Then,
-    },
+    /// The model replied.
+    Replied(Box<Replied>),
     /// Calls were answered. Each call of a reply is answered once, in any order and in any portions.
     Answered {
         /// The answers.
@@ -64,6 +47,27 @@ pub enum Entry {
         /// The number of the generation.
         generation: u32,
     },
+}
+
+/// A reply of the model, and what was made of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Replied {
+    /// The reply; the ids of its calls are repaired, all else is as received.
+    pub reply: ModelReply,
+    /// The calls that are answered already: refused ones and those of the agent's own list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answered: Vec<ToolReply>,
+    /// The agent's list, where the reply changed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub todos: Option<Vec<Todo>>,
+    /// The jobs that the reply hands out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<ChildRequest>,
+    /// What it asks of jobs in the background.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub controls: Vec<ControlCall>,
+    /// How the conversation goes on.
+    pub then: Then,
 }
 
 /// How the conversation goes on after a reply.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::entry::{ChildMode, ChildRequest, Control, ControlCall, Entry, Nudge, Then};
+use super::entry::{ChildMode, ChildRequest, Control, ControlCall, Entry, Nudge, Replied, Then};
 use super::setup::Setup;
 use super::state::State;
 use super::{answer, bounds, children};
@@ -56,7 +56,8 @@ fn repair_ids(calls: &mut [ToolCall], taken: &BTreeSet<CallId>, step: u32) {
     for index in 0..calls.len() {
         let id = &calls[index].id;
         if !good(id) || taken.contains(id) || seen.contains(id) {
-            let free = |id: &CallId| !taken.contains(id) && !seen.contains(id) && calls.iter().all(|call| call.id != *id);
+            let free =
+                |id: &CallId| !taken.contains(id) && !seen.contains(id) && calls.iter().all(|call| call.id != *id);
             let made = (0_u32..).map(|salt| match salt {
                 0 => format!("call_{step}_{index}"),
                 salt => format!("call_{step}_{index}_{salt}"),
@@ -163,7 +164,8 @@ impl Plan {
         match children::read(setup, call, mode, read) {
             Ok(child) => wanted.push(child),
             Err(problem) => {
-                self.lost.extend(read.get("id").and_then(Value::as_str).map(str::to_owned));
+                self.lost
+                    .extend(read.get("id").and_then(Value::as_str).map(str::to_owned));
                 self.refuse(call, problem);
             }
         }
@@ -189,8 +191,8 @@ impl Plan {
 
     /// A reply of whose calls none could be used is a bad turn, and some in a row end the job.
     fn then(&self, state: &State, calls: &[ToolCall]) -> Then {
-        let refused = self.answered.iter().filter(|reply| reply.error);
-        let bad = refused.clone().count() == calls.len();
+        let refused: Vec<&ToolReply> = self.answered.iter().filter(|reply| reply.error).collect();
+        let bad = refused.len() == calls.len();
         if bad && state.tally.bad_turns + 1 >= bounds::BAD_TURNS_MAX {
             let last = refused.last().map(|reply| reply.content.as_str()).unwrap_or_default();
             return Then::Fail {
@@ -201,14 +203,14 @@ impl Plan {
     }
 
     fn into_entry(self, reply: ModelReply, then: Then) -> Entry {
-        Entry::Replied {
+        Entry::Replied(Box::new(Replied {
             reply,
             answered: self.answered,
             todos: self.todos,
             children: self.children,
             controls: self.controls,
             then,
-        }
+        }))
     }
 }
 
@@ -221,12 +223,18 @@ fn unknown_tool(setup: &Setup, name: &str) -> String {
     let hint = nearest(&shown, known.iter().map(String::as_str))
         .map(|name| format!(", did you mean `{name}`?"))
         .unwrap_or_default();
-    format!("unknown_tool: there is no tool `{shown}`{hint}; there are: {}", known.join(", "))
+    format!(
+        "unknown_tool: there is no tool `{shown}`{hint}; there are: {}",
+        known.join(", ")
+    )
 }
 
 /// A name that a model wrote, fit to be repeated in a sentence.
 pub(super) fn shown(name: &str) -> String {
-    name.chars().filter(|letter| !letter.is_control()).take(SHOWN_CHARS).collect()
+    name.chars()
+        .filter(|letter| !letter.is_control())
+        .take(SHOWN_CHARS)
+        .collect()
 }
 
 /// The remark with which a cut answer is continued.

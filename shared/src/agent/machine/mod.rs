@@ -20,8 +20,8 @@ mod turn;
 mod tests;
 
 pub use entry::{
-    Child, ChildMode, ChildRequest, Control, ControlCall, Entry, JOURNAL_VERSION, JournalError, Need, Nudge, Then,
-    Update, read,
+    Child, ChildMode, ChildRequest, Control, ControlCall, Entry, JOURNAL_VERSION, JournalError, Need, Nudge, Replied,
+    Then, Update, read,
 };
 pub use setup::{AgentCard, Check, Setup};
 

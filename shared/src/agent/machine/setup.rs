@@ -12,7 +12,9 @@ use crate::budget::JobLimits;
 
 /// Tells what is wrong with a value, each violation with its path. Passed in, so that the loop needs no validator.
 #[derive(Clone)]
-pub struct Check(Arc<dyn Fn(&Value) -> Result<(), Vec<String>> + Send + Sync>);
+pub struct Check(Arc<CheckFn>);
+
+type CheckFn = dyn Fn(&Value) -> Result<(), Vec<String>> + Send + Sync;
 
 impl Check {
     /// A check by that function.
@@ -102,8 +104,14 @@ impl Setup {
             tools.extend(todos::specs());
         }
         if !self.agents.is_empty() {
-            let agents = self.agents.iter().map(|card| (card.name.as_str(), card.description.as_str()));
-            tools.extend(delegation::specs(&agents.collect::<Vec<_>>(), self.task_template.as_deref()));
+            let agents = self
+                .agents
+                .iter()
+                .map(|card| (card.name.as_str(), card.description.as_str()));
+            tools.extend(delegation::specs(
+                &agents.collect::<Vec<_>>(),
+                self.task_template.as_deref(),
+            ));
         }
         tools
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::entry::{Child, Entry, JOURNAL_VERSION, Nudge, Then, Update};
+use super::entry::{Child, Entry, JOURNAL_VERSION, Nudge, Replied, Then, Update};
 use super::turn::Turn;
 use crate::agent::data;
 use crate::agent::tool::CallId;
@@ -74,7 +74,7 @@ impl State {
     pub fn apply(&mut self, entry: &Entry) -> Result<(), String> {
         match entry {
             Entry::Opened { v, system, text } => self.opened(*v, system, text),
-            Entry::Replied { .. } => self.replied(entry),
+            Entry::Replied(replied) => self.replied(replied),
             Entry::Answered { replies } => {
                 let turn = self.turn("answers")?;
                 for reply in replies {
@@ -111,7 +111,9 @@ impl State {
             return Err("the conversation has begun already".to_owned());
         }
         if v > JOURNAL_VERSION {
-            return Err(format!("it has form {v}, and this version reads up to {JOURNAL_VERSION}"));
+            return Err(format!(
+                "it has form {v}, and this version reads up to {JOURNAL_VERSION}"
+            ));
         }
         system.clone_into(&mut self.system);
         self.generation = self.generation.max(1);
@@ -120,34 +122,25 @@ impl State {
         Ok(())
     }
 
-    fn replied(&mut self, entry: &Entry) -> Result<(), String> {
-        let Entry::Replied {
-            reply,
-            answered,
-            todos,
-            children,
-            controls,
-            then,
-        } = entry
-        else {
-            return Ok(());
-        };
+    fn replied(&mut self, replied: &Replied) -> Result<(), String> {
         if self.stage != Stage::Asking {
             return Err("no reply of the model is due".to_owned());
         }
+        let reply = &replied.reply;
         self.step += 1;
-        self.count(reply, answered.iter().filter(|reply| reply.error).count(), then);
-        self.remember_text(reply, then);
+        let refused = replied.answered.iter().filter(|reply| reply.error).count();
+        self.count(reply, refused, &replied.then);
+        self.remember_text(reply, &replied.then);
         self.call_ids.extend(reply.calls.iter().map(|call| call.id.clone()));
         if let Some(call) = reply.calls.last() {
             self.last_tool = Some(call.name.clone());
         }
-        if let Some(todos) = todos {
+        if let Some(todos) = &replied.todos {
             self.todos.clone_from(todos);
         }
         self.push_assistant(reply);
-        let mut turn = Turn::new(reply.calls.clone(), children.clone(), controls.clone(), then.clone());
-        for answer in answered {
+        let mut turn = Turn::new(replied);
+        for answer in &replied.answered {
             turn.answer(answer.clone(), false)?;
         }
         self.stage = Stage::Working(turn);
@@ -166,7 +159,9 @@ impl State {
             tally.continuations = 0;
         }
         match then {
-            Then::Ask { why: Nudge::Continue, .. } => tally.continuations += 1,
+            Then::Ask {
+                why: Nudge::Continue, ..
+            } => tally.continuations += 1,
             Then::Ask { why: Nudge::Schema, .. } => {
                 tally.rejections += 1;
                 tally.continuations = 0;
@@ -181,7 +176,9 @@ impl State {
             self.last_text.clone_from(&answer);
         }
         match then {
-            Then::Ask { why: Nudge::Continue, .. } => self.pieces = answer,
+            Then::Ask {
+                why: Nudge::Continue, ..
+            } => self.pieces = answer,
             Then::GoOn | Then::Ask { .. } | Then::Finish { .. } | Then::Fail { .. } => self.pieces.clear(),
         }
     }
@@ -281,7 +278,10 @@ impl State {
 }
 
 fn said(update: &Update) -> String {
-    let data = update.data.as_ref().map(|data| data::quote("update", &data.to_string()));
+    let data = update
+        .data
+        .as_ref()
+        .map(|data| data::quote("update", &data.to_string()));
     match (update.text.trim().is_empty(), data) {
         (false, Some(data)) => format!("{}\n\n{data}", update.text),
         (false, None) => update.text.clone(),

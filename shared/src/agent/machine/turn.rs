@@ -1,8 +1,8 @@
 //! The calls of one reply, until each has its one result.
 
-use super::entry::{Child, ChildMode, ChildRequest, ControlCall, Then};
-use crate::agent::{control, data};
+use super::entry::{Child, ChildMode, ChildRequest, ControlCall, Replied, Then};
 use crate::agent::tool::{ToolCall, ToolReply};
+use crate::agent::{control, data};
 
 /// The calls of the last reply, their results, and what happens when all are there.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,26 +17,24 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    pub fn new(
-        calls: Vec<ToolCall>,
-        children: Vec<ChildRequest>,
-        controls: Vec<ControlCall>,
-        then: Then,
-    ) -> Self {
+    pub fn new(replied: &Replied) -> Self {
         Self {
-            results: vec![None; calls.len()],
-            calls,
-            children,
+            results: vec![None; replied.reply.calls.len()],
+            calls: replied.reply.calls.clone(),
+            children: replied.children.clone(),
             queued: Vec::new(),
-            controls,
-            then,
+            controls: replied.controls.clone(),
+            then: replied.then.clone(),
         }
     }
 
     /// Takes the one result of a call. What a tool said (`ran`) is marked as data; what we say ourselves is not.
     pub fn answer(&mut self, mut reply: ToolReply, ran: bool) -> Result<(), String> {
         let Some(place) = self.calls.iter().position(|call| call.id == reply.call_id) else {
-            return Err(format!("it answers `{}`, which is no call of the last reply", reply.call_id));
+            return Err(format!(
+                "it answers `{}`, which is no call of the last reply",
+                reply.call_id
+            ));
         };
         if self.results[place].is_some() {
             return Err(format!("call `{}` has its result already", reply.call_id));
@@ -97,13 +95,20 @@ impl Turn {
     /// The jobs that are still to be queued.
     pub fn unqueued(&self) -> Vec<ChildRequest> {
         let is_queued = |request: &ChildRequest| self.queued.iter().any(|child| child.call_id == request.call_id);
-        let open = self.children.iter().filter(|request| self.is_open(&request.call_id) && !is_queued(request));
+        let open = self
+            .children
+            .iter()
+            .filter(|request| self.is_open(&request.call_id) && !is_queued(request));
         open.cloned().collect()
     }
 
     /// The queued children whose answers are waited for.
     pub fn awaited(&self) -> Vec<Child> {
-        self.queued.iter().filter(|child| self.is_open(&child.call_id)).cloned().collect()
+        self.queued
+            .iter()
+            .filter(|child| self.is_open(&child.call_id))
+            .cloned()
+            .collect()
     }
 
     fn is_ordinary(&self, call_id: &str) -> bool {

@@ -55,9 +55,11 @@ fn act(stage: &mut Stage, replies: &mut Vec<ModelReply>, seed: u8) -> bool {
                 None => return false,
             }
         }
-        _ if seed % 11 == 7 => Input::Abandoned {
-            why: "interrupted".to_owned(),
-        },
+        Action::RunTools(_) | Action::Control(_) | Action::Delegate(_) | Action::Await(_) if seed % 11 == 7 => {
+            Input::Abandoned {
+                why: "interrupted".to_owned(),
+            }
+        }
         Action::RunTools(calls) => {
             let portion = 1 + usize::from(seed) % calls.len();
             Input::Answered(

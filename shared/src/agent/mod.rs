@@ -1,6 +1,13 @@
-//! What an agent is, and what it and a model say to each other.
+//! What an agent is, what it and a model say to each other, and the loop between them.
 
+pub mod arguments;
+pub mod control;
+pub mod data;
+pub mod delegation;
+pub mod machine;
+pub mod outcome;
 pub mod spec;
+pub mod todos;
 pub mod tool;
 pub mod transcript;
 

@@ -498,5 +498,5 @@ fn settle_charges(before: &Reservation, report: &Checkpoint, ahead: &Reservation
 }
 
 #[cfg(test)]
-#[path = "apply_tests.rs"]
+#[path = "apply_tests/mod.rs"]
 mod tests;

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::workspace::{Sources, Workspace};
 pub use error::{ToolError, ToolErrorCode};
-pub use search_docs::{DocHit, DocSearch};
+pub use search_docs::{DocHit, DocSearch, DocSearchError};
 pub use toolbox::{SelectError, ToolBox, ToolBoxError};
 
 /// One thing that an agent can do.

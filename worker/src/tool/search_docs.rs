@@ -22,8 +22,16 @@ const PASSAGE_BYTES_MAX: usize = 2_500;
 /// Search over a set of documents.
 pub trait DocSearch: Send + Sync {
     /// Returns the best `limit` passages for `query`, best first; blocks while it searches.
-    fn search(&self, query: &str, limit: usize) -> Vec<DocHit>;
+    ///
+    /// # Errors
+    /// [`DocSearchError`] if the index does not answer; no query by itself is an error.
+    fn search(&self, query: &str, limit: usize) -> Result<Vec<DocHit>, DocSearchError>;
 }
+
+/// Why a search has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the index of documents does not answer: {0}")]
+pub struct DocSearchError(pub String);
 
 /// A passage that a search found.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,6 +92,7 @@ impl Tool for SearchDocs {
         };
         let searched = tokio::task::spawn_blocking(move || docs.search(&query, limit));
         let hits = searched.await.map_err(|_| ToolError::broken())?;
+        let hits = hits.map_err(|error| ToolError::new(ToolErrorCode::Failed, error.to_string()))?;
         Ok(report(&hits[..hits.len().min(limit)]))
     }
 }
@@ -117,10 +126,10 @@ mod tests {
     use super::super::files::testing::Tools;
     use super::*;
 
-    struct Fixed(Vec<DocHit>);
+    struct Fixed(Result<Vec<DocHit>, DocSearchError>);
 
     impl DocSearch for Fixed {
-        fn search(&self, query: &str, _limit: usize) -> Vec<DocHit> {
+        fn search(&self, query: &str, _limit: usize) -> Result<Vec<DocHit>, DocSearchError> {
             assert_eq!(query, "lease");
             self.0.clone()
         }
@@ -137,8 +146,12 @@ mod tests {
     }
 
     fn over(hits: Vec<DocHit>) -> Tools {
+        answering(Ok(hits))
+    }
+
+    fn answering(answer: Result<Vec<DocHit>, DocSearchError>) -> Tools {
         let mut tools = Tools::new(&[]);
-        tools.ctx.docs = Some(Arc::new(Fixed(hits)));
+        tools.ctx.docs = Some(Arc::new(Fixed(answer)));
         tools
     }
 
@@ -187,5 +200,14 @@ mod tests {
                     .starts_with("invalid_arguments: at /")
             );
         }
+    }
+
+    #[tokio::test]
+    async fn an_index_that_does_not_answer_is_an_error_reply() {
+        let tools = answering(Err(DocSearchError("disk I/O error".to_owned())));
+        assert_eq!(
+            tools.error("search_docs", json!({"query": "lease"})).await,
+            "failed: the index of documents does not answer: disk I/O error"
+        );
     }
 }

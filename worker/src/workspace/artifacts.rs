@@ -70,9 +70,7 @@ impl Artifacts {
     /// [`ArtifactError::DiskFull`] or [`ArtifactError::Io`].
     pub fn open(folder: impl Into<PathBuf>) -> Result<Self, ArtifactError> {
         let artifacts = Self { folder: folder.into() };
-        artifacts
-            .make_folder(&artifacts.folder.join(TEMPORARY_FOLDER))
-            .map_err(|source| artifacts.refused(source))?;
+        make_folder(&artifacts.folder.join(TEMPORARY_FOLDER)).map_err(|source| artifacts.refused(source))?;
         Ok(artifacts)
     }
 
@@ -145,16 +143,19 @@ impl Artifacts {
     fn put_named(&self, hash: ContentHash, bytes: &[u8]) -> io::Result<()> {
         let target = self.path_of(hash);
         let parent = target.parent().unwrap_or(&self.folder);
-        if read_bounded(&target).is_ok_and(|kept| kept == bytes) {
-            // The process that renamed it may not have come to the sync of the folder.
-            return sync_folder(parent);
+        if !read_bounded(&target).is_ok_and(|kept| kept == bytes) {
+            let mut temporary = self.temporary()?;
+            write_durably(&mut temporary.file, bytes)?;
+            fs::create_dir_all(parent)?;
+            fs::rename(&temporary.path, &target)?;
+            temporary.renamed = true;
         }
-        let mut temporary = self.temporary()?;
-        write_durably(&mut temporary.file, bytes)?;
-        self.make_folder(parent)?;
-        fs::rename(&temporary.path, &target)?;
-        temporary.renamed = true;
-        sync_folder(parent)
+        // Also what is already there: the process that made the file or a folder may not have come to its sync yet.
+        // A folder without changes costs next to nothing.
+        parent
+            .ancestors()
+            .take_while(|folder| folder.starts_with(&self.folder))
+            .try_for_each(sync_folder)
     }
 
     fn temporary(&self) -> io::Result<Temporary> {
@@ -179,26 +180,6 @@ impl Artifacts {
             "no free temporary name in {}",
             folder.display()
         )))
-    }
-
-    /// Makes a folder below the artifacts, or the artifacts' own, so that it survives a crash.
-    fn make_folder(&self, folder: &Path) -> io::Result<()> {
-        if folder.is_dir() {
-            return Ok(());
-        }
-        fs::create_dir_all(folder)?;
-        // Each new name is an entry of the folder above it, up to the artifacts' own.
-        for above in folder.ancestors().skip(1) {
-            sync_folder(if above.as_os_str().is_empty() {
-                Path::new(".")
-            } else {
-                above
-            })?;
-            if !above.starts_with(&self.folder) {
-                break;
-            }
-        }
-        Ok(())
     }
 
     fn refused(&self, source: io::Error) -> ArtifactError {
@@ -229,6 +210,21 @@ impl Drop for Temporary {
 fn write_durably(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.sync_all()
+}
+
+/// Makes a folder and those above it that are missing, so that all of them survive a crash.
+fn make_folder(folder: &Path) -> io::Result<()> {
+    let missing: Vec<&Path> = folder.ancestors().take_while(|above| !above.is_dir()).collect();
+    fs::create_dir_all(folder)?;
+    // Each new name is an entry of the folder above it.
+    for above in missing.iter().filter_map(|made| made.parent()) {
+        sync_folder(if above.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            above
+        })?;
+    }
+    Ok(())
 }
 
 fn sync_folder(folder: &Path) -> io::Result<()> {

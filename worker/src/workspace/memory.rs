@@ -12,7 +12,7 @@ use super::{FileInfo, VPath, Workspace, WorkspaceError, WorkspaceLimits};
 #[derive(Debug, Default)]
 pub struct MemoryWorkspace {
     limits: WorkspaceLimits,
-    files: Mutex<BTreeMap<VPath, Vec<u8>>>,
+    files: Mutex<BTreeMap<VPath, (FileInfo, Vec<u8>)>>,
 }
 
 impl MemoryWorkspace {
@@ -32,7 +32,7 @@ impl MemoryWorkspace {
     }
 
     /// A map is whole between any two of its operations, so a panic elsewhere leaves nothing to distrust.
-    fn files(&self) -> MutexGuard<'_, BTreeMap<VPath, Vec<u8>>> {
+    fn files(&self) -> MutexGuard<'_, BTreeMap<VPath, (FileInfo, Vec<u8>)>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -40,29 +40,31 @@ impl MemoryWorkspace {
 #[async_trait]
 impl Workspace for MemoryWorkspace {
     async fn read(&self, path: &VPath) -> Result<Option<Vec<u8>>, WorkspaceError> {
-        Ok(self.files().get(path).cloned())
+        Ok(self.files().get(path).map(|(_, bytes)| bytes.clone()))
     }
 
     async fn write(&self, path: &VPath, bytes: Vec<u8>) -> Result<FileInfo, WorkspaceError> {
         let mut files = self.files();
-        let stands = |other: &VPath| files.get(other).map(|kept| kept.len() as u64);
-        let size = bytes.len() as u64;
         check_place(path, files.keys())?;
         let totals = Totals {
             files: files.len(),
-            bytes: files.values().map(|kept| kept.len() as u64).sum(),
-            replaced: stands(path),
+            bytes: files.values().map(|(info, _)| info.size).sum(),
+            replaced: files.get(path).map(|(info, _)| info.size),
         };
-        check_room(path, size, totals, &self.limits)?;
+        check_room(path, bytes.len() as u64, totals, &self.limits)?;
         let info = FileInfo::describe(path, &bytes);
-        files.insert(path.clone(), bytes);
+        files.insert(path.clone(), (info.clone(), bytes));
         Ok(info)
     }
 
     async fn list(&self, prefix: &VPath) -> Result<Vec<FileInfo>, WorkspaceError> {
-        let files = self.files();
-        let within = files.iter().filter(|(path, _)| path.is_within(prefix));
-        Ok(within.map(|(path, bytes)| FileInfo::describe(path, bytes)).collect())
+        Ok(self
+            .files()
+            .values()
+            .map(|(info, _)| info)
+            .filter(|info| info.path.is_within(prefix))
+            .cloned()
+            .collect())
     }
 }
 

@@ -70,7 +70,7 @@ impl Default for WorkspaceLimits {
 /// Why the workspace did not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorkspaceError {
-    /// The path lies in the sources or is a folder by need: nothing can be written there.
+    /// The path is the root or lies in the sources: no file can be written there.
     #[error("`{path}` is read-only")]
     ReadOnly {
         /// The path.

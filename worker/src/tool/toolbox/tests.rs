@@ -1,6 +1,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
@@ -396,4 +397,46 @@ async fn d56_every_file_tool_refuses_every_path_that_points_outside_and_the_run_
         "     1\tinside"
     );
     assert_eq!(tools.ok("ls", json!({})).await, "sources/\t1 file");
+}
+
+/// Pieces of text that have broken parsers, paths and patterns elsewhere.
+fn awkward() -> impl Strategy<Value = String> {
+    const PIECES: [&str; 21] = [
+        "a.md", "sources/", "/", "..", "~", "*", "**", "[", "{a,", "(", "|", "\\", "\0", "\n", "\r\n", "é", "\u{202e}",
+        "1", "9", "e", "-",
+    ];
+    prop::collection::vec(prop::sample::select(&PIECES[..]), 0..6).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    // Each case builds a box and makes sixteen calls.
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn whatever_a_model_writes_gets_one_reply_and_breaks_no_tool(
+        raw in "[ -~]{0,20}", texts in prop::array::uniform3(awkward()), number in prop_oneof![0_u64..5, Just(u64::MAX)],
+    ) {
+        let [one, two, three] = texts;
+        let calls = [
+            ("ls", json!({"path": one})),
+            ("read_file", json!({"path": one, "offset": number, "limit": number})),
+            ("write_file", json!({"path": one, "content": two})),
+            ("edit_file", json!({"path": "a.md", "old_string": one, "new_string": two, "replace_all": number == 0})),
+            ("glob", json!({"pattern": one})),
+            ("grep", json!({"pattern": one, "path": two, "glob": three, "context": number})),
+            ("search_docs", json!({"query": one, "limit": number})),
+            ("calculate", json!({"expression": one})),
+        ];
+        let raw_calls = calls.iter().map(|(name, _)| (*name, raw.clone())).collect::<Vec<_>>();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (tools, toolbox) = (Tools::new(&[("a.md", b"a\r\n1")]), ToolBox::standard());
+            tools.write("a.md", "a\r\né9 a".as_bytes()).await;
+            for (name, arguments) in calls.into_iter().map(|(name, args)| (name, args.to_string())).chain(raw_calls) {
+                let answer = toolbox.dispatch(&call(name, &arguments), &tools.ctx).await;
+                assert!(!answer.content.starts_with("failed: "), "{name} {arguments}: {}", answer.content);
+                assert!(!answer.content.is_empty(), "{name} {arguments}");
+            }
+        });
+    }
 }

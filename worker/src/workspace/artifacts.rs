@@ -316,6 +316,21 @@ mod tests {
         assert_eq!(temporary_files(&artifacts), 0);
     }
 
+    #[test]
+    fn temporary_names_left_by_a_dead_process_of_the_same_id_are_passed_over() {
+        let (_folder, artifacts) = open();
+        for number in 0..100 {
+            let debris = artifacts
+                .folder
+                .join(TEMPORARY_FOLDER)
+                .join(format!("{}-{number}", process::id()));
+            fs::write(debris, b"half").unwrap();
+        }
+        let hash = artifacts.put(b"abc").unwrap();
+        assert_eq!(artifacts.get(hash).unwrap(), b"abc");
+        assert_eq!(temporary_files(&artifacts), 100);
+    }
+
     #[cfg(target_os = "linux")]
     #[test]
     fn a_full_disk_is_named_as_such() {

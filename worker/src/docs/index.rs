@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::query;
 use super::words::{Token, bigrams, is_cjk, tokens};
 use super::{Corpus, Document, Lines, Section, Sentence};
-use crate::tool::search_docs::{DocHit, DocSearch};
+use crate::tool::search_docs::{DocHit, DocSearch, DocSearchError};
 use crate::workspace::SOURCES_FOLDER;
 
 /// How long a passage may become when neighbours of the matching sentence are added.
@@ -199,11 +199,8 @@ impl DocIndex {
 }
 
 impl DocSearch for DocIndex {
-    fn search(&self, query: &str, limit: usize) -> Vec<DocHit> {
-        let hits = Self::search(self, query, limit).unwrap_or_else(|error| {
-            tracing::error!(%error, "the search of the documents failed: {error}");
-            vec![]
-        });
+    fn search(&self, query: &str, limit: usize) -> Result<Vec<DocHit>, DocSearchError> {
+        let hits = Self::search(self, query, limit).map_err(|error| DocSearchError(error.to_string()))?;
         let visible = |hit: Hit| DocHit {
             path: format!("{SOURCES_FOLDER}/{}", hit.path),
             line_start: hit.line_start,
@@ -211,7 +208,7 @@ impl DocSearch for DocIndex {
             text: hit.text,
             score: hit.score,
         };
-        hits.into_iter().map(visible).collect()
+        Ok(hits.into_iter().map(visible).collect())
     }
 }
 
@@ -286,7 +283,7 @@ mod tests {
     #[test]
     fn agents_get_passages_under_the_path_at_which_they_can_read_them() {
         let index = index(&[("n/a.md", "Graphs are fast.\n")]);
-        let hits = DocSearch::search(&index, "graph", 5);
+        let hits = DocSearch::search(&index, "graph", 5).unwrap();
         let shown: Vec<_> = hits
             .iter()
             .map(|hit| (hit.path.as_str(), hit.line_start, hit.text.as_str()))

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::*;
 use crate::budget::JobLimits;
 use crate::id::{JobId, RunId, UpdateId, WorkerId};
-use crate::job::{JobSpec, Todo, TodoStatus, UpdateMode};
+use crate::job::{BlockedOn, Checkpoint, JobError, JobResult, JobSpec, Severity, UpdateMode, Verdict};
 
 const NOW: Timestamp = Timestamp(10_000);
 const LATER: Timestamp = Timestamp(60_000);

@@ -1,4 +1,10 @@
+//! Plans that are accepted, and plans that are not.
+
+use std::sync::Arc;
+
 use super::*;
+use crate::agent::AgentSpec;
+use crate::job::{JobState, Phase};
 
 fn agents() -> BTreeMap<String, Arc<AgentSpec>> {
     let agent = |name: &str, may: Option<Vec<String>>| {

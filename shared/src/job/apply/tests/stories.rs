@@ -1,7 +1,8 @@
 //! What a person would tell of a job: cancels, attempts, losses, budgets, times.
 
 use super::*;
-use crate::budget::Usage;
+use crate::budget::{Reservation, Usage};
+use crate::job::{FailReason, Progress, Times, Todo, TodoStatus};
 
 #[test]
 fn a_cancel_beats_a_result_that_was_not_yet_committed() {
@@ -231,7 +232,7 @@ fn a_checkpoint_books_progress_updates_and_todos() {
     let todos = vec![todo(TodoStatus::Completed), todo(TodoStatus::Pending)];
     let report = Checkpoint {
         applied: vec![update],
-        progress: crate::job::Progress {
+        progress: Progress {
             step: 1,
             last_tool: Some("grep".into()),
             note: None,
@@ -303,7 +304,7 @@ fn time_is_booked_where_it_was_spent() {
     let ended = apply(&running, &settle(Verdict::Succeeded(JobResult::default())), NOW + 112)
         .expect("ended")
         .job;
-    let times = crate::job::Times {
+    let times = Times {
         blocked_ms: 5,
         scheduled_ms: 0,
         queued_ms: 7,

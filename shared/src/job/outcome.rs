@@ -70,7 +70,8 @@ pub enum Severity {
 }
 
 /// What went wrong in an attempt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{code}: {message}")]
 pub struct JobError {
     /// What a failed job shows as its reason.
     pub reason: FailReason,

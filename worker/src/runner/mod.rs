@@ -1,5 +1,7 @@
 //! Runners: how an attempt is executed.
 
+pub mod extractive;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -7,6 +7,8 @@ mod error;
 pub mod memory;
 pub mod presence;
 mod query;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
 
 pub use error::StoreError;
 pub use query::{

@@ -1,0 +1,109 @@
+//! Leases: taken and extended inside the writer's transaction.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::commit::{Log, write_transition};
+use super::edge_row;
+use super::error::{Fault, corrupt};
+use super::job_row;
+use super::query::{prepared, sql};
+use super::value::{from_limit, from_moment};
+use super::writer::Tx;
+use crate::id::JobId;
+use crate::job::{self, Command, LeaseToken};
+use crate::store::{ClaimRequest, Claimed, Extension};
+use crate::time::Timestamp;
+
+/// Takes the next jobs of the request's queues.
+pub(super) fn claim(tx: &mut Tx<'_>, request: &ClaimRequest, now: Timestamp) -> Result<Vec<Claimed>, Fault> {
+    let mut candidates = BTreeSet::new();
+    for queue in request.queues.iter().collect::<BTreeSet<_>>() {
+        let mut statement = prepared(tx.conn, sql!("claim_candidates"))?;
+        let mut rows = statement.query(params![queue, from_limit(request.slots)])?;
+        while let Some(row) = rows.next()? {
+            let (priority, since): (i32, i64) = (row.get(0)?, row.get(1)?);
+            candidates.insert((Reverse(priority), since, JobId::from_bytes(row.get(2)?)));
+        }
+    }
+    candidates
+        .into_iter()
+        .take(request.slots)
+        .map(|(.., id)| claim_one(tx, id, request, now))
+        .collect()
+}
+
+fn claim_one(tx: &mut Tx<'_>, id: JobId, request: &ClaimRequest, now: Timestamp) -> Result<Claimed, Fault> {
+    let job = job_row::load(tx.conn, id)?.ok_or_else(|| corrupt(id, "it is queued and not on record"))?;
+    let run = tx.runs.run(tx.conn, job.run)?;
+    let run = run.ok_or_else(|| corrupt(id, "it belongs to no run"))?;
+    let lease = request.lease(&job, now);
+    let transition = job::apply(&job, &Command::Claim { lease }, now).map_err(|refusal| corrupt(id, refusal))?;
+    write_transition(tx.conn, &transition, &mut Log::default(), now)?;
+    tx.changed = true;
+    Ok(Claimed {
+        job: transition.job,
+        run,
+        dependents: edge_row::list(tx.conn, sql!("dependents"), id.as_bytes())?,
+    })
+}
+
+/// Lets a lease hold until `until`, if `token` still holds its job.
+pub(super) fn extend(conn: &Connection, token: LeaseToken, until: Timestamp) -> rusqlite::Result<Extension> {
+    let lapsed = Extension {
+        token,
+        held: false,
+        version: 0,
+        cancel: false,
+        mail: 0,
+    };
+    let Some(lease) = lease(conn, token.job)? else {
+        return Ok(lapsed);
+    };
+    // Only a running job has a secret.
+    if lease.secret != Some(token.secret) || lease.attempt != token.attempt {
+        return Ok(Extension {
+            version: lease.version,
+            ..lapsed
+        });
+    }
+    let until = from_moment(until);
+    if lease.until.is_none_or(|before| before < until) {
+        prepared(conn, sql!("lease_extend"))?.execute(params![token.job.as_bytes(), until])?;
+    }
+    Ok(Extension {
+        token,
+        held: true,
+        version: lease.version,
+        cancel: lease.cancelling,
+        mail: lease.mail,
+    })
+}
+
+/// What the columns say of a lease.
+struct LeaseColumns {
+    version: u64,
+    attempt: u32,
+    secret: Option<u64>,
+    until: Option<i64>,
+    cancelling: bool,
+    mail: u32,
+}
+
+fn lease(conn: &Connection, job: JobId) -> rusqlite::Result<Option<LeaseColumns>> {
+    prepared(conn, sql!("lease"))?
+        .query_row([job.as_bytes()], |row| {
+            let (sent, applied): (u32, u32) = (row.get(5)?, row.get(6)?);
+            Ok(LeaseColumns {
+                version: row.get::<_, i64>(0)?.cast_unsigned(),
+                attempt: row.get(1)?,
+                secret: row.get::<_, Option<i64>>(2)?.map(i64::cast_unsigned),
+                until: row.get(3)?,
+                cancelling: row.get(4)?,
+                mail: sent.saturating_sub(applied),
+            })
+        })
+        .optional()
+}

@@ -1,0 +1,336 @@
+//! The record of a job as a row: what queries look at in columns, the rest as a document.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::{Deserialize, Serialize};
+
+use super::error::{classify, corrupt};
+use super::query::{prepared, sql};
+use super::value::{column, document, encode, from_moment, to_moment};
+use crate::budget::{Reservation, Usage};
+use crate::id::{JobId, RunId, WorkerId};
+use crate::job::{
+    BlockedOn, CancelRequest, Delay, Job, JobError, JobSpec, JobState, Lease, LeaseToken, Outcome, Phase, Progress,
+    Times, Todo,
+};
+use crate::store::StoreError;
+use crate::time::Timestamp;
+
+/// What may change about a job, ready to be written.
+pub(super) struct JobRow {
+    pub id: JobId,
+    pub run: RunId,
+    pub version: u64,
+    pub state: JobState,
+    since: i64,
+    wake_at: Option<i64>,
+    attempt: u32,
+    worker: Option<[u8; 16]>,
+    secret: Option<i64>,
+    cancelling: bool,
+    mail_sent: u32,
+    mail_applied: u32,
+    rest: String,
+}
+
+/// A job that is not on record yet.
+pub(super) struct NewJob {
+    pub row: JobRow,
+    spec: Arc<JobSpec>,
+    spec_doc: String,
+}
+
+/// What no query looks at. What is as in a new job is left out.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Rest<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    on: Option<BlockedOn>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delay: Option<Delay>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<Cow<'a, Outcome>>,
+    generation: u32,
+    #[serde(skip_serializing_if = "is_default")]
+    failures: u32,
+    #[serde(skip_serializing_if = "is_default")]
+    losses: u32,
+    #[serde(skip_serializing_if = "is_default")]
+    usage: Usage,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reserved: Option<Reservation>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cancel: Option<Cow<'a, CancelRequest>>,
+    #[serde(skip_serializing_if = "is_default")]
+    journal_len: u32,
+    #[serde(skip_serializing_if = "is_default")]
+    progress: Cow<'a, Progress>,
+    #[serde(skip_serializing_if = "is_default")]
+    todos: Cow<'a, [Todo]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_error: Option<Cow<'a, JobError>>,
+    #[serde(skip_serializing_if = "is_default")]
+    times: Times,
+    created_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<Timestamp>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl JobRow {
+    /// The row of `job`.
+    pub fn of(job: &Job) -> Result<Self, StoreError> {
+        // Named one by one: a new field must find its place here, or it would be lost.
+        let Job {
+            id,
+            run,
+            version,
+            spec,
+            phase,
+            generation,
+            attempt,
+            failures,
+            losses,
+            usage,
+            reserved,
+            cancel,
+            mail_sent,
+            mail_applied,
+            journal_len,
+            progress,
+            todos,
+            last_error,
+            times,
+            created_at,
+            started_at,
+        } = job;
+        let mut rest = Rest {
+            generation: *generation,
+            failures: *failures,
+            losses: *losses,
+            usage: *usage,
+            reserved: *reserved,
+            cancel: cancel.as_ref().map(Cow::Borrowed),
+            journal_len: *journal_len,
+            progress: Cow::Borrowed(progress),
+            todos: Cow::Borrowed(todos),
+            last_error: last_error.as_ref().map(Cow::Borrowed),
+            times: *times,
+            created_at: *created_at,
+            started_at: *started_at,
+            ..Rest::default()
+        };
+        let mut row = Self {
+            id: *id,
+            run: *run,
+            version: *version,
+            state: phase.state(),
+            since: from_moment(phase.since()),
+            wake_at: None,
+            attempt: *attempt,
+            worker: None,
+            secret: None,
+            cancelling: cancel.is_some(),
+            mail_sent: *mail_sent,
+            mail_applied: *mail_applied,
+            rest: String::new(),
+        };
+        row.place(phase, spec, &mut rest);
+        row.rest = encode(&rest, "a job")?;
+        Ok(row)
+    }
+
+    /// Spreads a phase over the columns and the rest.
+    fn place<'a>(&mut self, phase: &'a Phase, spec: &JobSpec, rest: &mut Rest<'a>) {
+        match phase {
+            Phase::Blocked { on, since: _ } => rest.on = Some(*on),
+            Phase::Scheduled { due, reason, since: _ } => {
+                self.wake_at = Some(from_moment(*due));
+                rest.delay = Some(*reason);
+            }
+            Phase::Queued { since } => {
+                // The queue time-out ends with the first attempt.
+                let limit_ms = spec.limits.queue_timeout_ms.filter(|_| self.attempt == 0);
+                self.wake_at = limit_ms.map(|limit_ms| from_moment(*since + limit_ms));
+            }
+            Phase::Running { lease } => {
+                self.wake_at = Some(from_moment(lease.until));
+                self.worker = Some(*lease.worker.as_bytes());
+                self.secret = Some(lease.token.secret.cast_signed());
+            }
+            Phase::Ended { outcome, at: _ } => rest.outcome = Some(Cow::Borrowed(outcome)),
+        }
+    }
+
+    /// Replaces the row of a job that is on record.
+    pub fn update(&self, conn: &Connection) -> rusqlite::Result<()> {
+        prepared(conn, sql!("job_update"))?.execute(params![
+            self.id.as_bytes(),
+            self.version.cast_signed(),
+            self.state.as_str(),
+            self.since,
+            self.wake_at,
+            self.attempt,
+            self.worker,
+            self.secret,
+            self.cancelling,
+            self.mail_sent,
+            self.mail_applied,
+            self.rest,
+        ])?;
+        Ok(())
+    }
+}
+
+impl NewJob {
+    /// The rows of `job`.
+    pub fn of(job: &Job) -> Result<Self, StoreError> {
+        Ok(Self {
+            row: JobRow::of(job)?,
+            spec: job.spec.clone(),
+            spec_doc: encode(&*job.spec, "the specification of a job")?,
+        })
+    }
+
+    /// Inserts the rows.
+    pub fn insert(&self, conn: &Connection) -> rusqlite::Result<()> {
+        let Self { row, spec, spec_doc } = self;
+        prepared(conn, sql!("job_insert"))?.execute(params![
+            row.id.as_bytes(),
+            row.run.as_bytes(),
+            row.version.cast_signed(),
+            row.state.as_str(),
+            row.since,
+            row.wake_at,
+            row.attempt,
+            row.worker,
+            row.secret,
+            row.cancelling,
+            row.mail_sent,
+            row.mail_applied,
+            row.rest,
+            spec.queue,
+            spec.priority,
+            spec.parent.as_ref().map(JobId::as_bytes),
+            spec.name,
+        ])?;
+        prepared(conn, sql!("job_spec_insert"))?.execute(params![row.id.as_bytes(), spec_doc])?;
+        Ok(())
+    }
+}
+
+/// The record of a job.
+pub(super) fn load(conn: &Connection, id: JobId) -> Result<Option<Job>, StoreError> {
+    let mut statement = prepared(conn, sql!("job")).map_err(|error| classify(&error))?;
+    let mut rows = statement.query([id.as_bytes()]).map_err(|error| classify(&error))?;
+    match rows.next().map_err(|error| classify(&error))? {
+        Some(row) => read(row).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The version of a job; zero if there is none.
+pub(super) fn version(conn: &Connection, id: JobId) -> rusqlite::Result<u64> {
+    let version: Option<i64> = prepared(conn, sql!("job_version"))?
+        .query_row([id.as_bytes()], |row| row.get(0))
+        .optional()?;
+    Ok(version.map_or(0, i64::cast_unsigned))
+}
+
+/// Where a job stands, if there is one.
+pub(super) fn state(conn: &Connection, id: JobId) -> Result<Option<JobState>, StoreError> {
+    let word: Option<String> = prepared(conn, sql!("job_state"))
+        .and_then(|mut statement| statement.query_row([id.as_bytes()], |row| row.get(0)).optional())
+        .map_err(|error| classify(&error))?;
+    word.map(|word| parse_state(&word)).transpose()
+}
+
+fn parse_state(word: &str) -> Result<JobState, StoreError> {
+    JobState::parse(word).ok_or_else(|| corrupt("the state of a job", word))
+}
+
+/// The job of a row of the query `job`.
+fn read(row: &Row<'_>) -> Result<Job, StoreError> {
+    let id = JobId::from_bytes(column(row, 0)?);
+    let state: String = column(row, 3)?;
+    let attempt: u32 = column(row, 6)?;
+    let mut rest: Rest<'static> = document(row, 11, "a job")?;
+    let places = Places {
+        since: to_moment(column(row, 4)?),
+        wake_at: column::<Option<i64>>(row, 5)?.map(to_moment),
+        worker: column::<Option<[u8; 16]>>(row, 7)?.map(WorkerId::from_bytes),
+        secret: column::<Option<i64>>(row, 8)?.map(i64::cast_unsigned),
+    };
+    let phase = places
+        .phase(parse_state(&state)?, id, attempt, &mut rest)
+        .ok_or_else(|| corrupt(id, format!("it is {state}, and what belongs to that is missing")))?;
+    Ok(Job {
+        id,
+        run: RunId::from_bytes(column(row, 1)?),
+        version: column::<i64>(row, 2)?.cast_unsigned(),
+        spec: Arc::new(document(row, 12, "the specification of a job")?),
+        phase,
+        generation: rest.generation,
+        attempt,
+        failures: rest.failures,
+        losses: rest.losses,
+        usage: rest.usage,
+        reserved: rest.reserved,
+        cancel: rest.cancel.map(Cow::into_owned),
+        mail_sent: column(row, 9)?,
+        mail_applied: column(row, 10)?,
+        journal_len: rest.journal_len,
+        progress: rest.progress.into_owned(),
+        todos: rest.todos.into_owned(),
+        last_error: rest.last_error.map(Cow::into_owned),
+        times: rest.times,
+        created_at: rest.created_at,
+        started_at: rest.started_at,
+    })
+}
+
+/// The columns that make up a phase.
+struct Places {
+    since: Timestamp,
+    wake_at: Option<Timestamp>,
+    worker: Option<WorkerId>,
+    secret: Option<u64>,
+}
+
+impl Places {
+    fn phase(self, state: JobState, job: JobId, attempt: u32, rest: &mut Rest<'static>) -> Option<Phase> {
+        let since = self.since;
+        Some(match state {
+            JobState::Blocked => Phase::Blocked { on: rest.on?, since },
+            JobState::Scheduled => Phase::Scheduled {
+                due: self.wake_at?,
+                reason: rest.delay?,
+                since,
+            },
+            JobState::Queued => Phase::Queued { since },
+            JobState::Running => {
+                let token = LeaseToken {
+                    job,
+                    attempt,
+                    secret: self.secret?,
+                };
+                let lease = Lease {
+                    token,
+                    worker: self.worker?,
+                    since,
+                    until: self.wake_at?,
+                };
+                Phase::Running { lease }
+            }
+            JobState::Succeeded | JobState::Failed | JobState::Cancelled | JobState::Skipped => Phase::Ended {
+                outcome: rest.outcome.take()?.into_owned(),
+                at: since,
+            },
+        })
+    }
+}

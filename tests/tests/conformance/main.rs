@@ -1,0 +1,82 @@
+//! What every engine of the store promises: one case to each sentence of the contract, run on each engine.
+//!
+//! The same cases run on all engines; what only a file can do is in `file`, and `differential` replays random histories.
+
+mod claim;
+mod commit;
+mod lease;
+mod release;
+mod world;
+
+/// Makes a test of each case on each engine: `memory::commit::…`, `sqlite::commit::…`.
+macro_rules! on_every_engine {
+    ($($module:ident { $($case:ident)* })*) => {
+        on_every_engine!(@engine memory Memory { $($module { $($case)* })* });
+        on_every_engine!(@engine sqlite Sqlite { $($module { $($case)* })* });
+    };
+    (@engine $engine:ident $variant:ident { $($module:ident { $($case:ident)* })* }) => {
+        mod $engine {
+            $(mod $module {
+                $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    let world = crate::world::World::on(crate::world::Engine::$variant);
+                    crate::$module::$case(&world).await;
+                })*
+            })*
+        }
+    };
+}
+
+on_every_engine! {
+    commit {
+        a_submitted_job_is_claimed_and_settled
+        the_same_key_and_payload_gives_the_first_run_and_writes_nothing
+        the_same_key_with_another_payload_is_refused_and_shows_nothing_of_the_first
+        keys_of_two_tenants_are_two_keys
+        the_key_of_a_job_names_the_job
+        a_known_run_or_job_is_not_inserted_again
+        a_replaced_record_is_exactly_one_version_behind
+        a_job_that_is_not_there_is_neither_replaced_nor_touched
+        a_touched_job_gains_a_version_and_nothing_else
+        of_many_commits_on_one_version_one_gets_through
+        a_refused_batch_leaves_no_trace
+        a_charge_that_must_fit_is_refused_past_its_bound
+        the_charges_of_a_batch_count_together
+        other_charges_always_apply_and_no_counter_leaves_its_range
+        a_journal_continues_without_a_gap
+        events_are_numbered_from_one_without_gaps_in_the_order_of_commits
+        the_last_writer_of_a_file_wins
+        mail_stands_in_the_order_it_was_sent_until_it_is_applied
+        nothing_of_an_attempt_that_lost_its_lease_lands
+    }
+    release {
+        the_last_parent_releases_the_child_in_the_same_commit
+        counting_down_an_edge_twice_counts_once
+        a_job_is_released_once
+        countdowns_at_the_same_time_release_the_join_once
+        a_blocked_job_that_waits_for_nobody_is_released_by_its_own_submit
+        a_parent_that_has_ended_is_not_waited_for
+        a_released_job_with_a_start_time_waits_for_it
+        a_job_that_waits_for_children_that_have_ended_goes_on_at_once
+        a_reopened_edge_is_waited_for_again
+        an_edge_that_is_not_there_is_counted_down_without_effect
+        jobs_that_one_commit_releases_are_told_in_the_order_of_their_ids
+    }
+    claim {
+        a_claimed_job_is_what_apply_makes_of_it
+        higher_priority_goes_first_then_longer_wait_then_id
+        only_the_named_queues_are_looked_at
+        no_more_than_the_slots_are_taken
+        only_queued_jobs_are_taken
+        claims_at_the_same_time_never_share_a_job
+        each_attempt_has_a_secret_of_its_own
+        the_dependents_are_complete_as_of_the_jobs_version
+    }
+    lease {
+        an_extended_lease_holds_longer_under_the_same_version
+        a_lease_is_never_shortened
+        a_lapsed_lease_that_nobody_took_still_holds
+        the_answers_stand_in_the_order_of_the_tokens
+        a_worker_learns_of_a_cancel_and_of_mail
+    }
+}

@@ -110,6 +110,7 @@ impl World {
             parent: None,
             depth: 0,
             call: None,
+            key: None,
             limits: JobLimits::default(),
         }
     }

@@ -14,3 +14,4 @@ mod marks;
 mod rust;
 mod sizes;
 mod tree;
+mod waits;

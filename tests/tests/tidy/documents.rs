@@ -10,6 +10,8 @@ use crate::tree::{File, Finding, Tree, assert_clean, shown};
 
 const RECORDS: &str = "ops/docs/adr/";
 const ARCHITECTURE: &str = "ops/docs/ARCHITECTURE.md";
+/// The integration tests.
+const SUITES: &str = "tests/tests/";
 const CHANGELOG: &str = "ops/docs/CHANGELOG.md";
 /// The parts of a decision record.
 const PARTS: &[&str] = &["## Context", "## Decision", "## Consequences"];
@@ -49,11 +51,13 @@ fn faulty_records(tree: &Tree) -> Vec<Finding> {
 /// Tests that the table of invariants names but no file holds.
 fn unknown_tests(tree: &Tree) -> Vec<Finding> {
     let sources = sources(tree);
-    let functions = sources.iter().flat_map(|source| &source.functions);
-    let tests: BTreeSet<&str> = functions
-        .filter(|function| function.is_test)
-        .map(|function| function.name.as_str())
-        .collect();
+    let mut tests = BTreeSet::new();
+    for source in &sources {
+        // A suite that runs on many engines has its cases in plain functions.
+        let is_suite = source.path.starts_with(SUITES);
+        let of_file = source.functions.iter().filter(|function| is_suite || function.is_test);
+        tests.extend(of_file.map(|function| function.name.as_str()));
+    }
     let Some(architecture) = tree.file(ARCHITECTURE) else {
         return vec![Finding::in_file(ARCHITECTURE, "is missing")];
     };
@@ -202,10 +206,11 @@ fn a_record_that_is_misnumbered_unlisted_or_partial_is_named() {
 
 #[test]
 fn a_proof_that_is_no_test_is_named() {
-    let table = "## Invariants\n\n| n | what | proof |\n|---|---|---|\n| 1 | `x` | `here`, `a::absent` |\n| 2 | y | `helper` |\n## Next\n| `z` |\n";
+    let table = "## Invariants\n\n| n | what | proof |\n|---|---|---|\n| 1 | `x` | `here`, `on_every_engine`, `a::absent` |\n| 2 | y | `helper` |\n## Next\n| `z` |\n";
     let tree = Tree::of(&[
         (ARCHITECTURE, table),
         ("a/src/a.rs", "#[test]\nfn here() {}\nfn helper() {}\n"),
+        ("tests/tests/suite/main.rs", "fn on_every_engine() {}\n"),
     ]);
     assert_eq!(
         shown(&unknown_tests(&tree)),

@@ -62,8 +62,8 @@ pub struct SourceFile {
 /// Why a source cannot be opened or read.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// A source folder is not there or cannot be read.
-    #[error("the source folder {} cannot be read: {source}", folder.display())]
+    /// A source folder or file is not there or cannot be read.
+    #[error("the source {} cannot be read: {source}", folder.display())]
     Folder {
         /// The folder as it was given.
         folder: PathBuf,
@@ -102,8 +102,9 @@ pub enum SourceError {
 
 /// The sources of a run: the files that were found in its source folders when it was opened.
 ///
-/// Hidden files, files that git ignores (inside git repositories) and symbolic links are not among them; what else
+/// Hidden files, what git (inside its repositories) or an `.ignore` file ignores, and links are not among them; what else
 /// was left out is told. One folder shows its files directly under `sources/`; several have one folder each there.
+/// A file may be given in the place of a folder that holds nothing else.
 /// Only what was found can be read, and no path or link leads out of a folder.
 #[derive(Debug, Default)]
 pub struct Sources {
@@ -129,24 +130,23 @@ impl Sources {
         if folders.len() > FOLDERS_MAX {
             return Err(SourceError::TooManyFolders { count: folders.len() });
         }
-        let mut roots: Vec<(PathBuf, File)> = Vec::new();
+        let mut roots: Vec<Root> = Vec::new();
         for folder in folders {
-            let (root, handle) = open_folder(folder).map_err(|source| SourceError::Folder {
+            let root = Root::open(folder).map_err(|source| SourceError::Folder {
                 folder: folder.clone(),
                 source,
             })?;
-            if roots.iter().all(|(known, _)| *known != root) {
-                roots.push((root, handle));
+            if roots.iter().all(|known| known.given != root.given) {
+                roots.push(root);
             }
         }
-        let paths: Vec<&Path> = roots.iter().map(|(root, _)| root.as_path()).collect();
         let mut walk = walk::Walk::new(&limits);
-        for (index, (root, name)) in paths.iter().zip(folder_names(&paths)).enumerate() {
-            walk.add_folder(index, root, name.as_deref());
+        for (index, (root, name)) in roots.iter().zip(root_names(&roots)).enumerate() {
+            walk.add_root(index, root, name.as_deref());
         }
         let (mut files, left_out) = walk.finish();
         files.sort_by(|one, other| one.path.cmp(&other.path));
-        let folders = roots.into_iter().map(|(_, handle)| handle).collect();
+        let folders = roots.into_iter().map(|root| root.handle).collect();
         Ok(Self {
             folders,
             files,
@@ -202,14 +202,36 @@ impl Sources {
     }
 }
 
-fn open_folder(folder: &Path) -> io::Result<(PathBuf, File)> {
-    let root = fs::canonicalize(folder)?;
-    let handle = File::open(&root)?;
-    if !handle.metadata()?.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::NotADirectory, "it is not a folder"));
+/// A folder or file that was given.
+struct Root {
+    /// Its canonical path.
+    given: PathBuf,
+    /// The folder itself, or the one in which the file lies.
+    folder: PathBuf,
+    /// Opens the files of `folder`.
+    handle: File,
+}
+
+impl Root {
+    fn open(path: &Path) -> io::Result<Self> {
+        let given = fs::canonicalize(path)?;
+        let kind = fs::metadata(&given)?;
+        let folder = match given.parent() {
+            _ if kind.is_dir() => given.clone(),
+            Some(parent) if kind.is_file() => parent.to_owned(),
+            _ => {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidInput,
+                    "it is neither a folder nor a file",
+                ));
+            }
+        };
+        if kind.is_dir() {
+            fs::read_dir(&given)?;
+        }
+        let handle = File::open(&folder)?;
+        Ok(Self { given, folder, handle })
     }
-    fs::read_dir(&root)?;
-    Ok((root, handle))
 }
 
 /// Reads no more than one byte over the limit.
@@ -221,15 +243,15 @@ fn read_bounded(folder: &File, relative: &Path, limit: u64) -> io::Result<Vec<u8
     Ok(bytes)
 }
 
-/// Names under which several folders stand beside each other; one alone needs none.
-fn folder_names(roots: &[&Path]) -> Vec<Option<String>> {
+/// Names under which several sources stand beside each other; one alone needs none.
+fn root_names(roots: &[Root]) -> Vec<Option<String>> {
     if roots.len() < 2 {
         return vec![None; roots.len()];
     }
     let mut taken = BTreeSet::new();
     let mut names = Vec::new();
     for root in roots {
-        let name = root.file_name().map_or_else(|| "root".to_owned(), names::escape);
+        let name = root.given.file_name().map_or_else(|| "root".to_owned(), names::escape);
         let numbered = (2..).map(|number| format!("{name}-{number}"));
         let free = std::iter::once(name.clone())
             .chain(numbered)

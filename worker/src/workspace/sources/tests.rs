@@ -75,6 +75,24 @@ fn several_folders_have_one_folder_each_and_the_same_folder_counts_once() {
 }
 
 #[test]
+fn a_file_may_be_given_in_the_place_of_a_folder() {
+    let outer = folder(&[("a.md", "1"), ("b.md", "2"), ("docs/c.md", "3"), (".hidden", "4")]);
+    let at = |path: &str| outer.path().join(path);
+    let open = |given: &[PathBuf]| Sources::open(given, SourceLimits::default()).unwrap();
+    let one = open(&[at("a.md")]);
+    assert_eq!(paths(&one), ["sources/a.md"]);
+    assert_eq!(one.read(&vpath("sources/a.md")).unwrap(), b"1");
+    assert!(matches!(
+        one.read(&vpath("sources/b.md")),
+        Err(SourceError::Missing { .. })
+    ));
+    assert_eq!(paths(&open(&[at(".hidden")])), ["sources/.hidden"]);
+    let two = open(&[at("docs"), at("b.md")]);
+    assert_eq!(paths(&two), ["sources/b.md/b.md", "sources/docs/c.md"]);
+    assert_eq!(two.read(&vpath("sources/b.md/b.md")).unwrap(), b"2");
+}
+
+#[test]
 fn d56_links_and_pipes_are_left_out_and_said_so() {
     let folder = folder(&[("a.md", "")]);
     symlink("/etc/passwd", folder.path().join("passwd")).unwrap();
@@ -186,15 +204,16 @@ fn a_file_that_grew_over_the_limit_is_refused_when_it_is_read() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_or_a_file_is_refused_by_name() {
+fn a_source_that_is_neither_a_folder_nor_a_file_is_refused_by_name() {
     let folder = folder(&[("a", "")]);
-    for wrong in ["none", "a"] {
+    mknodat(CWD, folder.path().join("pipe"), FileType::Fifo, Mode::RUSR, 0).unwrap();
+    for wrong in ["none", "a/b", "pipe"] {
         let path = folder.path().join(wrong);
         let error = Sources::open(std::slice::from_ref(&path), SourceLimits::default()).unwrap_err();
         assert!(
             error
                 .to_string()
-                .starts_with(&format!("the source folder {} cannot be read: ", path.display()))
+                .starts_with(&format!("the source {} cannot be read: ", path.display()))
         );
     }
     let many = vec![folder.path().to_owned(); FOLDERS_MAX + 1];

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ignore::{DirEntry, WalkBuilder};
 
-use super::{SourceFile, SourceLimits, names};
+use super::{Root, SourceFile, SourceLimits, names};
 
 /// How many left-out files of a kind are named.
 const EXAMPLES_MAX: usize = 3;
@@ -96,14 +96,15 @@ impl<'a> Walk<'a> {
         (self.files, self.left_out.into_values().collect())
     }
 
-    /// Adds the files below `root`, the source folder of that index, under its `name`.
+    /// Adds the files of `root`, the source of that index, under its `name`.
     ///
     /// In the order of their names, so that the same tree at the bounds gives the same files.
-    pub fn add_folder(&mut self, index: usize, root: &Path, name: Option<&str>) {
-        let walker = WalkBuilder::new(root)
+    pub fn add_root(&mut self, index: usize, root: &Root, name: Option<&str>) {
+        // A folder that a person names is read even if a repository around it ignores it: hence no parents.
+        let walker = WalkBuilder::new(&root.given)
             .follow_links(false)
             .hidden(true)
-            .ignore(false)
+            .parents(false)
             .git_global(false)
             .require_git(true)
             .sort_by_file_name(std::ffi::OsStr::cmp)
@@ -111,18 +112,18 @@ impl<'a> Walk<'a> {
         for entry in walker {
             self.visited += 1;
             if self.visited > self.limits.entries_max {
-                self.leave_out(LeftOutReason::NotVisited, root);
+                self.leave_out(LeftOutReason::NotVisited, &root.given);
                 return;
             }
             match entry {
-                Ok(entry) => self.add_entry(index, root, name, &entry),
-                Err(error) => self.leave_out(LeftOutReason::Unreadable, path_of(&error).unwrap_or(root)),
+                Ok(entry) => self.add_entry(index, &root.folder, name, &entry),
+                Err(error) => self.leave_out(LeftOutReason::Unreadable, path_of(&error).unwrap_or(&root.given)),
             }
         }
     }
 
-    fn add_entry(&mut self, index: usize, root: &Path, name: Option<&str>, entry: &DirEntry) {
-        let Ok(relative) = entry.path().strip_prefix(root) else {
+    fn add_entry(&mut self, index: usize, folder: &Path, name: Option<&str>, entry: &DirEntry) {
+        let Ok(relative) = entry.path().strip_prefix(folder) else {
             return;
         };
         let Some(kind) = entry.file_type().filter(|kind| !kind.is_dir()) else {

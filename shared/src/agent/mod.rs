@@ -1,11 +1,13 @@
 //! What an agent is, what it and a model say to each other, and the loop between them.
 
 pub mod arguments;
+pub mod compose;
 pub mod control;
 pub mod data;
 pub mod delegation;
 pub mod machine;
 pub mod outcome;
+pub mod parse;
 pub mod spec;
 pub mod todos;
 pub mod tool;

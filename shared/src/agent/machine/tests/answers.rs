@@ -24,7 +24,7 @@ fn structured() -> Setup {
 }
 
 fn look(id: &str) -> ModelReply {
-    calls([call(id, "look", &json!({}))])
+    calls([call(id, "look", json!({}))])
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn s09_the_last_text_is_the_answer_without_trailing_white_space() {
 #[test]
 fn d32_an_empty_last_turn_does_not_hide_the_answer_before_it() {
     let mut stage = Stage::with(setup());
-    let todos = call("t", "write_todos", &json!({"todos": []}));
+    let todos = call("t", "write_todos", json!({"todos": []}));
     stage.replies(reply("ANSWER 42", StopReason::ToolCalls, vec![todos]));
     stage.replies(says(" \n"));
     let answer = JobResult {
@@ -117,7 +117,7 @@ fn a_loop_of_calls_ends_at_the_limit_of_steps_with_its_last_text_kept() {
     stage.replies(reply(
         "Looking.",
         StopReason::ToolCalls,
-        vec![call("a", "look", &json!({}))],
+        vec![call("a", "look", json!({}))],
     ));
     stage.answers(&[("a", "seen")]).replies(look("b"));
     let error = stage.failure();

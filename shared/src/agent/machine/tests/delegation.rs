@@ -5,8 +5,8 @@ use crate::budget::JobLimits;
 use crate::dag::Condition;
 use crate::job::JobState;
 
-fn task(id: &str, arguments: Value) -> ToolCall {
-    call(id, "task", &arguments)
+fn task(id: &str, arguments: impl std::fmt::Display) -> ToolCall {
+    call(id, "task", arguments)
 }
 
 fn ask(agent: &str) -> Value {
@@ -61,7 +61,7 @@ fn s10_several_tasks_run_at_once_and_come_back_in_call_order_one_failure_among_t
     let mut stage = Stage::with(coordinator());
     stage.replies(calls([
         task("a", ask("researcher")),
-        call("t", "look", &json!({})),
+        call("t", "look", json!({})),
         task("b", ask("reviewer")),
     ]));
     stage.answers(&[("t", "seen")]);
@@ -111,7 +111,7 @@ fn s07_d35_an_unknown_agent_queues_nothing_and_names_the_allowed_ones() {
         call(
             "d",
             "start_async_task",
-            &json!({"description": "x", "subagent_type": "planer"}),
+            json!({"description": "x", "subagent_type": "planer"}),
         ),
     ]));
     let told: Vec<String> = stage.results().into_iter().map(|(_, content, _)| content).collect();
@@ -398,8 +398,8 @@ fn d58_a_childs_answer_is_data_that_cannot_close_its_marker() {
 fn s45_a_background_job_is_started_at_once_and_asked_about_later() {
     let mut stage = Stage::with(coordinator());
     stage.replies(calls([
-        call("l", "list_async_tasks", &json!({})),
-        call("s", "start_async_task", &ask("analyst")),
+        call("l", "list_async_tasks", json!({})),
+        call("s", "start_async_task", ask("analyst")),
     ]));
     assert_eq!(queued(&stage)[0].mode, ChildMode::Background);
     stage.on(Input::Delegated(vec![("s".to_owned(), job(7))]));
@@ -411,14 +411,14 @@ fn s45_a_background_job_is_started_at_once_and_asked_about_later() {
         ]
     );
     stage.replies(calls([
-        call("c", "check_async_task", &json!({"task_id": "analyst"})),
+        call("c", "check_async_task", json!({"task_id": "analyst"})),
         call(
             "u",
             "update_async_task",
-            &json!({"task_id": job(7).to_string(), "message": "hurry"}),
+            json!({"task_id": job(7).to_string(), "message": "hurry"}),
         ),
-        call("x", "cancel_async_task", &json!({"task_id": "nope"})),
-        call("l", "list_async_tasks", &json!({"status_filter": "done"})),
+        call("x", "cancel_async_task", json!({"task_id": "nope"})),
+        call("l", "list_async_tasks", json!({"status_filter": "done"})),
     ]));
     let Action::Control(asked) = stage.machine.next() else {
         panic!()

@@ -123,7 +123,7 @@ pub fn tool(name: &str) -> ToolSpec {
     }
 }
 
-pub fn call(id: &str, name: &str, arguments: &Value) -> ToolCall {
+pub fn call(id: &str, name: &str, arguments: impl std::fmt::Display) -> ToolCall {
     raw_call(id, name, &arguments.to_string())
 }
 
@@ -135,8 +135,8 @@ pub fn raw_call(id: &str, name: &str, arguments: &str) -> ToolCall {
     }
 }
 
-pub fn calls<const N: usize>(calls: [ToolCall; N]) -> ModelReply {
-    reply("", StopReason::ToolCalls, calls.to_vec())
+pub fn calls(calls: impl Into<Vec<ToolCall>>) -> ModelReply {
+    reply("", StopReason::ToolCalls, calls.into())
 }
 
 pub fn says(text: &str) -> ModelReply {

@@ -1,1 +1,3 @@
 //! Tests of Legwork on the real parts.
+
+pub mod model_server;

@@ -10,35 +10,40 @@ use super::{ModelConfigError, ModelLimits};
 
 const USER_AGENT: &str = concat!("legwork/", env!("CARGO_PKG_VERSION"));
 
-/// One pool of connections for the world and one for this machine.
-#[derive(Debug, Clone)]
+/// One pool of connections for the world and one for this machine, each made when the first model needs it.
+#[derive(Debug)]
 pub(crate) struct HttpClients {
-    remote: Client,
-    /// Never through a proxy: a proxy's loopback is another machine's.
-    local: Client,
+    limits: ModelLimits,
+    remote: Option<Client>,
+    local: Option<Client>,
 }
 
 impl HttpClients {
-    /// Sets up TLS and both pools; touches no network.
-    ///
-    /// On a system without certificates it still succeeds, since a model on this machine needs none; calls to the
-    /// world will then fail and say why.
-    pub(crate) fn new(limits: &ModelLimits) -> Result<Self, ModelConfigError> {
-        // Refused only if a provider is there already, and then that one is used.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        Ok(Self {
-            remote: build(|| builder(limits))?,
-            local: build(|| builder(limits).no_proxy())?,
-        })
+    /// No pool yet.
+    pub(crate) fn new(limits: ModelLimits) -> Self {
+        Self {
+            limits,
+            remote: None,
+            local: None,
+        }
     }
 
-    /// The client that reaches `url`.
-    pub(crate) fn for_url(&self, url: &Url) -> Client {
-        if is_loopback(url) {
-            self.local.clone()
+    /// The client that reaches `url`; touches no network.
+    ///
+    /// On a system without certificates it is made all the same; calls over https then fail and say why.
+    pub(crate) fn for_url(&mut self, url: &Url) -> Result<Client, ModelConfigError> {
+        let (pool, make): (_, fn(&ModelLimits) -> reqwest::Result<Client>) = if is_local(url) {
+            (&mut self.local, local)
         } else {
-            self.remote.clone()
+            (&mut self.remote, remote)
+        };
+        if let Some(client) = pool {
+            return Ok(client.clone());
         }
+        // Refused only if a provider is there already, and then that one is used.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = make(&self.limits).map_err(|error| ModelConfigError::Tls(error.to_string()))?;
+        Ok(pool.insert(client).clone())
     }
 }
 
@@ -50,23 +55,27 @@ fn builder(limits: &ModelLimits) -> ClientBuilder {
         .redirect(Policy::none())
 }
 
-fn build(builder: impl Fn() -> ClientBuilder) -> Result<Client, ModelConfigError> {
-    builder().build().or_else(|error| {
+fn remote(limits: &ModelLimits) -> reqwest::Result<Client> {
+    builder(limits).build().or_else(|error| {
         warn!("no certificates of this system could be loaded, so no https provider can be reached: {error}");
-        builder()
-            .tls_certs_only([])
-            .build()
-            .map_err(|error| ModelConfigError::Tls(error.to_string()))
+        builder(limits).tls_certs_only([]).build()
     })
 }
 
-fn is_loopback(url: &Url) -> bool {
+/// Never through a proxy, whose loopback is another machine's; and without certificates, which plain http does not use
+/// and which take a while to load.
+fn local(limits: &ModelLimits) -> reqwest::Result<Client> {
+    builder(limits).no_proxy().tls_certs_only([]).build()
+}
+
+/// Whether `url` is plain http on this machine.
+fn is_local(url: &Url) -> bool {
     let host = url.host_str().unwrap_or("");
     let ip = host
         .trim_start_matches('[')
         .trim_end_matches(']')
         .parse::<std::net::IpAddr>();
-    host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())
+    url.scheme() == "http" && (host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback()))
 }
 
 #[cfg(test)]
@@ -74,22 +83,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_machine_is_reached_without_a_proxy() {
+    fn plain_http_on_this_machine_is_local() {
         for (url, expected) in [
             ("http://localhost:1/", true),
             ("http://127.0.0.2/", true),
             ("http://[::1]:1/", true),
+            ("https://127.0.0.1/", false),
             ("http://10.0.0.1/", false),
-            ("https://localhost.example/", false),
+            ("http://localhost.example/", false),
         ] {
-            assert_eq!(is_loopback(&Url::parse(url).expect("a URL")), expected, "{url}");
+            assert_eq!(is_local(&Url::parse(url).expect("a URL")), expected, "{url}");
         }
     }
 
     #[test]
-    fn the_clients_are_built_without_certificates_too() {
-        HttpClients::new(&ModelLimits::default()).expect("clients");
-        let no_certificates = || builder(&ModelLimits::default()).tls_certs_only([]);
-        build(no_certificates).expect("a client");
+    fn each_pool_is_made_once() {
+        let mut clients = HttpClients::new(ModelLimits::default());
+        for url in ["http://127.0.0.1/", "https://api.example/"] {
+            clients.for_url(&Url::parse(url).expect("a URL")).expect("a client");
+        }
+        assert!(clients.local.is_some() && clients.remote.is_some());
     }
 }

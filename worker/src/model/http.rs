@@ -224,12 +224,15 @@ fn words(said: &Fault) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::client::HttpClients;
     use super::*;
 
     fn endpoint(key: &str) -> Endpoint {
         let url = Url::parse("http://user:hidden@127.0.0.1:1/v1/chat?token=hidden").expect("a URL");
-        let client = super::super::client::HttpClients::new(&ModelLimits::default()).expect("a client");
-        Endpoint::new(client.for_url(&url), url, ModelLimits::default())
+        let client = HttpClients::new(ModelLimits::default())
+            .for_url(&url)
+            .expect("a client");
+        Endpoint::new(client, url, ModelLimits::default())
             .with_key(reqwest::header::AUTHORIZATION, "Bearer ", Secret::new(key))
             .expect("a key that a header can carry")
     }

@@ -97,21 +97,21 @@ impl Models {
     /// # Errors
     /// [`ModelConfigError`] for a key that cannot be sent, a bad default name, or TLS that cannot be set up.
     pub fn new(settings: &ProviderSettings, limits: ModelLimits, prices: PriceTable) -> Result<Self, ModelConfigError> {
-        let clients = HttpClients::new(&limits)?;
+        let mut clients = HttpClients::new(limits);
         let prices = Arc::new(prices);
         let with_cost = |model: Arc<dyn ChatModel>| Arc::new(Priced::new(model, Prices::Table(prices.clone())));
         let openai = settings
             .openai
             .as_ref()
-            .map(|access| OpenAiModel::new(access, &clients, limits))
+            .map(|access| OpenAiModel::new(access, &mut clients, limits))
             .transpose()?;
         let anthropic = settings
             .anthropic
             .as_ref()
-            .map(|access| AnthropicModel::new(access, &clients, limits))
+            .map(|access| AnthropicModel::new(access, &mut clients, limits))
             .transpose()?;
         let ollama = settings.ollama.clone().map_or_else(usual_ollama, Ok)?;
-        let ollama = OpenAiModel::new(&ollama, &clients, limits)?;
+        let ollama = OpenAiModel::new(&ollama, &mut clients, limits)?;
         Ok(Self {
             openai: openai.map(|model| with_cost(Arc::new(model))),
             anthropic: anthropic.map(|model| with_cost(Arc::new(model))),

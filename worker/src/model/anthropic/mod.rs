@@ -27,9 +27,13 @@ pub(crate) struct AnthropicModel {
 
 impl AnthropicModel {
     /// The models behind `access`.
-    pub(crate) fn new(access: &Access, clients: &HttpClients, limits: ModelLimits) -> Result<Self, ModelConfigError> {
+    pub(crate) fn new(
+        access: &Access,
+        clients: &mut HttpClients,
+        limits: ModelLimits,
+    ) -> Result<Self, ModelConfigError> {
         let url = anthropic_endpoint(&access.base_url);
-        let endpoint = Endpoint::new(clients.for_url(&url), url, limits).with_header(VERSION_HEADER, VERSION);
+        let endpoint = Endpoint::new(clients.for_url(&url)?, url, limits).with_header(VERSION_HEADER, VERSION);
         let endpoint = match &access.key {
             Some(key) => endpoint
                 .with_key(KEY_HEADER, "", key.clone())

@@ -1,5 +1,6 @@
 //! The OpenAI wire, chat completions, as most servers speak it.
 
+mod calls;
 mod fold;
 mod request;
 
@@ -24,7 +25,11 @@ pub(crate) struct OpenAiModel {
 
 impl OpenAiModel {
     /// The models behind `access`.
-    pub(crate) fn new(access: &Access, clients: &HttpClients, limits: ModelLimits) -> Result<Self, ModelConfigError> {
+    pub(crate) fn new(
+        access: &Access,
+        clients: &mut HttpClients,
+        limits: ModelLimits,
+    ) -> Result<Self, ModelConfigError> {
         let url = openai_endpoint(&access.base_url);
         let is_openai = url.host_str() == Some(OPENAI_HOST);
         let token_field = if is_openai {
@@ -32,7 +37,7 @@ impl OpenAiModel {
         } else {
             TokenField::MaxTokens
         };
-        let endpoint = Endpoint::new(clients.for_url(&url), url, limits);
+        let endpoint = Endpoint::new(clients.for_url(&url)?, url, limits);
         let endpoint =
             match &access.key {
                 Some(key) => endpoint.with_key(AUTHORIZATION, "Bearer ", key.clone()).map_err(|_| {

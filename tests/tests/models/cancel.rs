@@ -10,7 +10,7 @@ async fn dropping_the_call_closes_the_connection_in_the_middle_of_a_stream() {
     for wire in WIRES {
         let turn = Turn {
             token_gap_ms: 10,
-            ..Turn::text("tick ".repeat(10_000))
+            ..Turn::text("tick ".repeat(2_000))
         };
         let server = ModelServer::start(Script::always(turn)).await;
         let model = model_of(wire, &server, patient());

@@ -82,6 +82,7 @@ async fn a_stream_that_is_reset_is_a_broken_connection() {
         let error = error_of(wire, Turn::text("The result is 42").with_fault(cut)).await;
         assert_eq!((error.class, error.code), (RETRY, Code::Connection));
         assert_eq!(error.partial, "The result is ");
+        assert!(error.message.contains("reset by peer"), "{}", error.message);
     }
 }
 

@@ -3,3 +3,6 @@
 pub mod change;
 pub mod coordinator;
 pub mod maintenance;
+
+#[cfg(test)]
+mod testing;

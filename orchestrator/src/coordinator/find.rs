@@ -39,8 +39,7 @@ impl Coordinator {
             return self.last().await.map(Target::Run);
         }
         if let Some((run, name)) = reference.split_once('/')
-            && let Ok(run) = self.beginning(run).await
-            && let Target::Run(run) = run
+            && let Ok(run) = self.run_of(run).await
         {
             return self
                 .named(run, name)
@@ -101,6 +100,17 @@ impl Coordinator {
                     format!("name one of its jobs: {}", names.join(", ")),
                 ))
             }
+        }
+    }
+
+    /// The run of the part before the slash.
+    async fn run_of(&self, reference: &str) -> Result<RunId, Fault> {
+        if reference == "last" {
+            return self.last().await;
+        }
+        match self.beginning(reference).await? {
+            Target::Run(run) => Ok(run),
+            Target::Job(_) => Err(unknown(reference)),
         }
     }
 

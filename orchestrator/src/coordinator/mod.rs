@@ -81,3 +81,6 @@ impl Coordinator {
 
 /// How many jobs are read at a time.
 const PAGE: usize = 500;
+
+#[cfg(test)]
+mod tests;

@@ -75,3 +75,6 @@ impl Maintenance {
         Ok(next.map_or(REAP_MS, |at| at.since_ms(self.store.now())).min(REAP_MS))
     }
 }
+
+#[cfg(test)]
+mod tests;

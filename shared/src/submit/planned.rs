@@ -36,13 +36,13 @@ pub(super) fn additions_of(
     let edges = dag::validate(&nodes, &|name| known.contains_key(name)).map_err(Fault::from)?;
     let id_of: BTreeMap<&str, JobId> = ids.iter().map(|(name, id)| (name.as_str(), *id)).collect();
     let parent_of = |(name, condition): &(&str, Condition)| match (id_of.get(name), known.get(name)) {
-        (Some(id), _) => Some(Parent {
+        (Some(id), None) => Some(Parent {
             id: *id,
             condition: *condition,
             state: JobState::Queued,
             version: None,
         }),
-        (None, Some(job)) => Some(Parent {
+        (_, Some(job)) => Some(Parent {
             id: job.id,
             condition: *condition,
             state: job.state(),
@@ -58,7 +58,7 @@ pub(super) fn additions_of(
         })?;
         let parents = edges[index].iter().filter_map(parent_of).collect();
         additions.push(Addition {
-            id: ids[index].1,
+            id: id_of[job.id.as_str()],
             spec,
             parents,
         });

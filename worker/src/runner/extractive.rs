@@ -86,8 +86,8 @@ async fn perform(attempt: &Attempt) -> Result<JobResult, Stop> {
     match role {
         Role::Researcher | Role::Reviewer => {
             note(attempt, "reading the sources").await?;
-            let sources = attempt.run().sources.iter().map(PathBuf::from).collect();
-            blocking(attempt, move || read_and_look(role, &question, sources)).await
+            let sources: Vec<PathBuf> = attempt.run().sources.iter().map(PathBuf::from).collect();
+            blocking(attempt, move || read_and_look(role, &question, &sources)).await
         }
         Role::Analyst => {
             note(attempt, "comparing what was found").await?;
@@ -107,9 +107,9 @@ async fn perform(attempt: &Attempt) -> Result<JobResult, Stop> {
 }
 
 /// The researcher's and the reviewer's part: both read the sources, each on its own.
-fn read_and_look(role: Role, question: &str, sources: Vec<PathBuf>) -> Result<JobResult, JobError> {
+fn read_and_look(role: Role, question: &str, sources: &[PathBuf]) -> Result<JobResult, JobError> {
     let unreadable = |error: String| JobError::fatal(FailReason::Error, "sources_unreadable", error);
-    let corpus = load(&Roots::many(&sources), &Bounds::default()).map_err(|error| unreadable(error.to_string()))?;
+    let corpus = load(&Roots::many(sources), &Bounds::default()).map_err(|error| unreadable(error.to_string()))?;
     let index = DocIndex::build(corpus).map_err(|error| unreadable(error.to_string()))?;
     let question = Question::parse(question);
     if role == Role::Reviewer {

@@ -1,5 +1,6 @@
 //! Worker of Legwork: runs jobs as isolated subagents.
 
+pub mod agents;
 pub mod attempt;
 pub mod docs;
 pub mod extract;

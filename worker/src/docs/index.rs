@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::query;
 use super::words::{Token, bigrams, is_cjk, tokens};
-use super::{Corpus, Document, Lines, Section, Sentence};
+use super::{Corpus, Document, Lines, Sentence};
 use crate::tool::search_docs::{DocHit, DocSearch, DocSearchError};
 use crate::workspace::SOURCES_FOLDER;
 
@@ -215,12 +215,8 @@ impl DocSearch for DocIndex {
 /// The path, title and headings around a sentence.
 #[must_use]
 pub fn context(document: &Document, sentence: &Sentence) -> String {
-    let headings = document
-        .sections
-        .get(sentence.section as usize)
-        .map_or(&[][..], Section::headings);
     let mut context = format!("{} {}", document.path, document.title);
-    for heading in headings {
+    for heading in document.headings(sentence) {
         context.push(' ');
         context.push_str(heading);
     }

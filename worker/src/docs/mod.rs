@@ -121,14 +121,6 @@ pub struct Section {
     pub headings: Vec<String>,
 }
 
-impl Section {
-    /// The headings above it, from the outermost to its own.
-    #[must_use]
-    pub fn headings(&self) -> &[String] {
-        &self.headings
-    }
-}
-
 /// Something about a document that its reader should know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "note")]
@@ -162,6 +154,14 @@ pub struct Document {
 }
 
 impl Document {
+    /// The headings above a sentence, from the outermost to the nearest.
+    #[must_use]
+    pub fn headings(&self, sentence: &Sentence) -> &[String] {
+        self.sections
+            .get(sentence.section as usize)
+            .map_or(&[], |section| &section.headings)
+    }
+
     /// Reads the bytes of one file; `None` if they are not text.
     #[must_use]
     pub fn read(path: &str, bytes: &[u8]) -> Option<Self> {

@@ -106,9 +106,14 @@ pub fn stem(word: &str) -> String {
             break;
         }
     }
+    // `deletion` and `delete`, `connection` and `connect`.
+    let noun = stem
+        .strip_suffix("ion")
+        .filter(|rest| rest.len() >= 4 && rest.ends_with(['t', 's']));
+    let stem = noun.unwrap_or(&stem);
     match stem.strip_suffix('e') {
         Some(rest) if rest.len() >= 3 => rest.to_owned(),
-        _ => stem,
+        _ => stem.to_owned(),
     }
 }
 
@@ -180,6 +185,7 @@ mod tests {
             ("index", "indexes"),
             ("running", "run"),
             ("falling", "fall"),
+            ("deletion", "deleted"),
             ("cost", "costs"),
         ] {
             assert_eq!(stem(a), stem(b), "{a} and {b}");

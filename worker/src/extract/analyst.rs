@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::citation::Quote;
 use super::question::{Aspect, Question};
 use super::researcher::{Finding, Findings, Searched};
-use super::reviewer::{Coverage, Disagreement, Named, Review, SharedFigure};
-use crate::docs::LeftOut;
+use super::reviewer::{Coverage, Disagreement, Named, Review, SharedFigure, Unread};
 
 /// An aspect with fewer findings than this is a gap, though what there is is shown.
 const FINDINGS_ENOUGH: usize = 2;
@@ -65,7 +64,7 @@ pub enum Gap {
     /// Files were not read.
     Unread {
         /// Which, and why.
-        files: Named<LeftOut>,
+        unread: Unread,
     },
 }
 
@@ -210,10 +209,11 @@ fn gaps(groups: &[Group], review: &Review) -> Vec<Gap> {
             documents: review.silent.clone(),
         });
     }
-    if review.left_out.count > 0 {
-        gaps.push(Gap::Unread {
-            files: review.left_out.clone(),
-        });
-    }
+    gaps.extend(
+        review
+            .unread
+            .iter()
+            .map(|unread| Gap::Unread { unread: unread.clone() }),
+    );
     gaps
 }

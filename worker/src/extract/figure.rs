@@ -13,6 +13,16 @@ pub enum Dimension {
     Percent,
     /// How many times as much.
     Factor,
+    /// Litres.
+    Volume,
+    /// Grams.
+    Mass,
+    /// Metres.
+    Length,
+    /// Watts.
+    Power,
+    /// Hertz.
+    Frequency,
     /// How many of something; the stem of its name.
     Count(String),
 }
@@ -102,6 +112,23 @@ const UNITS: &[(&str, Dimension, f64)] = &[
     ("times", Dimension::Factor, 1.0),
     ("x", Dimension::Factor, 1.0),
     ("倍", Dimension::Factor, 1.0),
+    ("ml", Dimension::Volume, 1e-3),
+    ("l", Dimension::Volume, 1.0),
+    ("litres", Dimension::Volume, 1.0),
+    ("liters", Dimension::Volume, 1.0),
+    ("mg", Dimension::Mass, 1e-3),
+    ("g", Dimension::Mass, 1.0),
+    ("kg", Dimension::Mass, 1e3),
+    ("mm", Dimension::Length, 1e-3),
+    ("cm", Dimension::Length, 1e-2),
+    ("m", Dimension::Length, 1.0),
+    ("km", Dimension::Length, 1e3),
+    ("W", Dimension::Power, 1.0),
+    ("kW", Dimension::Power, 1e3),
+    ("Hz", Dimension::Frequency, 1.0),
+    ("kHz", Dimension::Frequency, 1e3),
+    ("MHz", Dimension::Frequency, 1e6),
+    ("GHz", Dimension::Frequency, 1e9),
 ];
 
 /// Words that multiply the number before them.
@@ -140,22 +167,20 @@ const SPELLED: &[(&str, f64)] = &[
 pub fn numbers(text: &str) -> Numbers {
     let mut numbers = Numbers::default();
     let mut at = 0;
-    while at < text.len() {
-        let rest = &text[at..];
-        let Some(c) = rest.chars().next() else { break };
-        let inside_word = text[..at]
-            .chars()
-            .next_back()
-            .is_some_and(|c| c.is_alphanumeric() && !is_cjk(c) || "._".contains(c));
-        match number_at(rest).filter(|_| !inside_word) {
-            Some(number) => {
-                let end = at + number.bytes;
-                numbers.all.push((at..end, canonical(number.value)));
-                let figure = figure_at(text, at, &number);
-                at = figure.as_ref().map_or(end, |figure| figure.span.end);
-                numbers.figures.extend(figure);
-            }
-            None => at += c.len_utf8(),
+    let mut inside_word = false;
+    while let Some(c) = text[at..].chars().next() {
+        // Only looked for where a word begins: inside one, digits are part of a name.
+        let number = if inside_word { None } else { number_at(&text[at..]) };
+        if let Some(number) = number {
+            let end = at + number.bytes;
+            numbers.all.push((at..end, canonical(number.value)));
+            let figure = figure_at(text, at, &number);
+            at = figure.as_ref().map_or(end, |figure| figure.span.end);
+            numbers.figures.extend(figure);
+            inside_word = false;
+        } else {
+            at += c.len_utf8();
+            inside_word = c.is_alphanumeric() && !is_cjk(c) || "._".contains(c);
         }
     }
     numbers
@@ -319,7 +344,7 @@ mod tests {
                 (
                     "2000 dimensions".to_owned(),
                     2_000.0,
-                    Dimension::Count("dimension".to_owned())
+                    Dimension::Count("dimens".to_owned())
                 ),
             ]
         );

@@ -1,74 +1,175 @@
 //! The words by which an aspect is asked for and by which a sentence speaks of it, in English and Chinese.
+//!
+//! English words are compared by their stems, so one form of each is enough.
+
+use std::sync::LazyLock;
 
 use super::question::Aspect;
+use crate::docs::words::stem;
 
-/// The words of one aspect. English ones are stems as [`crate::docs::words::stem`] makes them.
+/// The words of one aspect; English ones as stems.
 #[derive(Debug)]
 pub struct Cues {
     /// The aspect.
     pub aspect: Aspect,
     /// Words of a question that ask for it.
-    pub asked: &'static [&'static str],
+    pub asked: Vec<String>,
     /// Phrases of a Chinese question that ask for it, longer ones first.
-    pub asked_chinese: &'static [&'static str],
+    pub asked_chinese: Vec<&'static str>,
     /// Words that name it: a sentence or heading with one of them speaks of the aspect.
-    pub strong: &'static [&'static str],
-    /// Words that hint at it, and count only beside something stronger.
-    pub weak: &'static [&'static str],
+    pub strong: Vec<String>,
     /// Chinese phrases that name it.
-    pub strong_chinese: &'static [&'static str],
+    pub strong_chinese: Vec<&'static str>,
+    /// Words that name it in a heading, and mean something else too often to do so in a sentence.
+    pub headings: Vec<String>,
+    /// Words that hint at it, and count only beside something stronger.
+    pub weak: Vec<String>,
     /// Chinese phrases that hint at it.
-    pub weak_chinese: &'static [&'static str],
+    pub weak_chinese: Vec<&'static str>,
 }
 
-/// Words of a question that say how to answer, not what about.
-pub const SCAFFOLD: &[&str] = &[
-    "explain",
-    "describ",
-    "compar",
-    "comparison",
-    "summary",
-    "summariz",
-    "summaris",
-    "overview",
-    "list",
-    "report",
-    "research",
-    "writ",
-    "find",
-    "main",
-    "key",
-    "important",
-    "question",
-    "answer",
-    "document",
-    "sourc",
-    "show",
-    "discuss",
-    "analyz",
-    "analys",
-    "analysi",
-    "evaluat",
-    "one",
-    "get",
-    "want",
-    "need",
-    "know",
-    "think",
-    "mak",
-    "good",
-    "best",
-    "better",
-    "difference",
-    "differenc",
-    "between",
-    "versu",
-    "vs",
-    "between",
-    "detail",
-    "brief",
-    "briefly",
+/// Every aspect that a question can name.
+pub static LEXICON: LazyLock<Vec<Cues>> = LazyLock::new(|| WORDS.iter().map(Words::cues).collect());
+
+/// The words of an aspect; the whole has none.
+#[must_use]
+pub fn cues(aspect: Aspect) -> Option<&'static Cues> {
+    LEXICON.iter().find(|cues| cues.aspect == aspect)
+}
+
+/// The same as [`Cues`], with each list as one text so that it can be read.
+struct Words {
+    aspect: Aspect,
+    asked: &'static str,
+    asked_chinese: &'static str,
+    strong: &'static str,
+    strong_chinese: &'static str,
+    headings: &'static str,
+    weak: &'static str,
+    weak_chinese: &'static str,
+}
+
+impl Words {
+    fn cues(&self) -> Cues {
+        let list = |words: &'static str| words.split_whitespace().collect();
+        let stems = |words: &'static str| words.split_whitespace().map(stem).collect();
+        Cues {
+            aspect: self.aspect,
+            asked: stems(self.asked),
+            asked_chinese: list(self.asked_chinese),
+            strong: stems(self.strong),
+            strong_chinese: list(self.strong_chinese),
+            headings: stems(self.headings),
+            weak: stems(self.weak),
+            weak_chinese: list(self.weak_chinese),
+        }
+    }
+}
+
+const WORDS: &[Words] = &[
+    Words {
+        aspect: Aspect::Advantages,
+        asked: "advantage benefit pro strength upside merit plus",
+        asked_chinese: "优缺点 利弊 优点 优势 好处 长处",
+        strong: "advantage benefit strength strongest merit upside",
+        strong_chinese: "优点 优势 好处 长处 擅长 益处",
+        headings: "strong good gain",
+        weak: "fast faster fastest cheap cheaper easy easier easily simple simpler simplify efficient reliable reliably robust \
+               flexible convenient safe safer improve enable allow extend avoid support scale save speed free precise accurate \
+               good better best help lower reduce possible",
+        weak_chinese: "方便 更快 速度快 简单 灵活 可靠 稳健 提高 支持 降低 容易",
+    },
+    Words {
+        aspect: Aspect::Drawbacks,
+        asked: "drawback disadvantage con limitation weakness downside shortcoming pitfall limit problem",
+        asked_chinese: "优缺点 利弊 缺点 劣势 局限性 局限 不足 弱点 坏处 短处",
+        strong: "drawback disadvantage limitation weakness downside shortcoming pitfall caveat",
+        strong_chinese: "缺点 劣势 局限 不足 弱点 坏处 不擅长",
+        headings: "limit weak problem tradeoff issue fail failure bad",
+        weak: "slow slower expensive cost cannot fail failure lose loss lost leak overhead poor poorly difficult hard harder \
+               miss wrong error without complex worse incompatible lack degrade risk never suffer stale silently only hurt \
+               worst approximate grow need fall danger unsafe leave limit weak problem",
+        weak_chinese: "代价 较慢 变差 下降 漏掉 昂贵 成本高 困难 很难 不能 错误 占用 损害 负担 无法",
+    },
+    Words {
+        aspect: Aspect::Risks,
+        asked: "risk danger hazard threat",
+        asked_chinese: "风险 危险 隐患",
+        strong: "risk danger hazard threat unsafe vulnerable vulnerability",
+        strong_chinese: "风险 危险 隐患",
+        headings: "attack failure fail",
+        weak: "fail failure leak lose loss lost attack silently expose wrong harm cannot",
+        weak_chinese: "泄露 错误 丢失 失败 攻击 恶意",
+    },
+    Words {
+        aspect: Aspect::Costs,
+        asked: "cost price pricing expense budget fee",
+        asked_chinese: "成本 费用 价格 开销",
+        strong: "cost price expense expensive budget bill fee cheap cheaper pay paid",
+        strong_chinese: "成本 费用 价格 代价 开销",
+        headings: "plan",
+        weak: "memory save money store storag time multiply double",
+        weak_chinese: "内存 昂贵 便宜 节省",
+    },
+    Words {
+        aspect: Aspect::Performance,
+        asked: "performance speed latency throughput scalability efficiency",
+        asked_chinese: "性能 速度 延迟 吞吐量 效率",
+        strong: "performance speed latency throughput fast faster slow slower scale overhead",
+        strong_chinese: "性能 速度 延迟 吞吐 效率",
+        headings: "benchmark scalability",
+        weak: "millisecond second time memory cache cpu parallel efficient quick quickly",
+        weak_chinese: "毫秒 更快 较慢 耗时 内存",
+    },
+    Words {
+        aspect: Aspect::Security,
+        asked: "security privacy safety protection",
+        asked_chinese: "安全性 安全 隐私",
+        strong: "security secure privacy private attack attacker encrypt encryption permission leak vulnerability \
+                 confidential protect protection sandbox unsafe",
+        strong_chinese: "安全 隐私 泄露 攻击 加密 权限",
+        headings: "safety tenant access",
+        weak: "access tenant key secret sensitive personal trust control audit risk",
+        weak_chinese: "保护 租户 恶意 风险 敏感",
+    },
+    Words {
+        aspect: Aspect::Usage,
+        asked: "usage use using install installation configure configuration setup",
+        asked_chinese: "如何使用 使用方法 怎么用 用法 使用 安装 配置",
+        strong: "use usage install configure configuration run call create set enable",
+        strong_chinese: "使用 安装 配置 用法 设置",
+        headings: "start example guide setup quickstart",
+        weak: "should must default option command argument parameter recommend choose",
+        weak_chinese: "应当 可以 需要 参数 建议",
+    },
+    Words {
+        aspect: Aspect::Alternatives,
+        asked: "alternative instead replacement substitut",
+        asked_chinese: "替代方案 替代 代替",
+        strong: "alternative instead replace replacement prefer substitut",
+        strong_chinese: "替代 代替 不需要 不必 而不是",
+        headings: "choose choice compar",
+        weak: "enough sufficient choose choice rather simpler other",
+        weak_chinese: "足够 够用 选择",
+    },
+    Words {
+        aspect: Aspect::Definition,
+        asked: "definition mean meaning define",
+        asked_chinese: "定义 含义",
+        strong: "mean define definition stand call known",
+        strong_chinese: "是指 定义 称为 专门",
+        headings: "introduction about basic concept",
+        weak: "term kind type consist describe",
+        weak_chinese: "一种",
+    },
 ];
+
+/// Words of a question that say how to answer, not what about; as stems.
+pub static SCAFFOLD: LazyLock<Vec<String>> = LazyLock::new(|| SCAFFOLD_WORDS.split_whitespace().map(stem).collect());
+
+const SCAFFOLD_WORDS: &str = "explain describe compare comparison summary summarize summarise overview list report research \
+    write find main key important question answer document source show discuss analyze analyse analysis evaluate one get want \
+    need know think make best difference versus vs detail brief briefly handle happen";
 
 /// The same for Chinese, longer ones first.
 pub const SCAFFOLD_CHINESE: &[&str] = &[
@@ -97,341 +198,19 @@ pub const SCAFFOLD_CHINESE: &[&str] = &[
     "报告",
     "写",
     "一下",
+    "有",
 ];
 
-/// Every aspect that a question can name.
-pub const LEXICON: &[Cues] = &[
-    Cues {
-        aspect: Aspect::Advantages,
-        asked: &["advantag", "benefit", "pro", "strength", "upsid", "merit", "plus"],
-        asked_chinese: &["优点", "优势", "好处", "长处", "优缺点", "利弊"],
-        strong: &[
-            "advantag",
-            "benefit",
-            "strength",
-            "strongest",
-            "merit",
-            "upsid",
-            "strong",
-        ],
-        weak: &[
-            "fast",
-            "faster",
-            "fastest",
-            "cheap",
-            "cheaper",
-            "easy",
-            "easier",
-            "easily",
-            "simpl",
-            "simpler",
-            "simplify",
-            "efficient",
-            "reliabl",
-            "reliably",
-            "robust",
-            "flexibl",
-            "convenient",
-            "safe",
-            "safer",
-            "improv",
-            "enabl",
-            "allow",
-            "extend",
-            "avoid",
-            "support",
-            "scal",
-            "save",
-            "speed",
-            "free",
-            "precis",
-            "accurat",
-            "good",
-            "better",
-            "best",
-            "help",
-            "lower",
-            "reduc",
-            "possibl",
-        ],
-        strong_chinese: &["优点", "优势", "好处", "长处", "擅长", "益处"],
-        weak_chinese: &[
-            "方便",
-            "更快",
-            "速度快",
-            "简单",
-            "灵活",
-            "可靠",
-            "稳健",
-            "提高",
-            "支持",
-            "降低",
-            "容易",
-        ],
-    },
-    Cues {
-        aspect: Aspect::Drawbacks,
-        asked: &[
-            "drawback",
-            "disadvantag",
-            "con",
-            "limitation",
-            "weakness",
-            "downsid",
-            "shortcom",
-            "pitfall",
-            "limit",
-            "problem",
-        ],
-        asked_chinese: &[
-            "缺点",
-            "劣势",
-            "局限性",
-            "局限",
-            "不足",
-            "弱点",
-            "坏处",
-            "短处",
-            "优缺点",
-            "利弊",
-        ],
-        strong: &[
-            "drawback",
-            "disadvantag",
-            "limitation",
-            "weakness",
-            "downsid",
-            "shortcom",
-            "pitfall",
-            "limit",
-            "weak",
-            "caveat",
-            "trade-off",
-            "tradeoff",
-            "problem",
-        ],
-        weak: &[
-            "slow",
-            "slower",
-            "expensiv",
-            "cost",
-            "cannot",
-            "fail",
-            "failur",
-            "los",
-            "loss",
-            "lost",
-            "leak",
-            "overhead",
-            "poor",
-            "poorly",
-            "difficult",
-            "hard",
-            "harder",
-            "miss",
-            "wrong",
-            "error",
-            "without",
-            "complex",
-            "worse",
-            "incompatibl",
-            "lack",
-            "degrad",
-            "risk",
-            "never",
-            "suffer",
-            "stal",
-            "silently",
-            "only",
-            "hurt",
-            "worst",
-            "approximat",
-            "grow",
-            "need",
-            "fall",
-            "danger",
-            "unsaf",
-            "leav",
-        ],
-        strong_chinese: &["缺点", "劣势", "局限", "不足", "弱点", "坏处", "代价", "不擅长"],
-        weak_chinese: &[
-            "较慢",
-            "变差",
-            "下降",
-            "漏掉",
-            "昂贵",
-            "成本高",
-            "困难",
-            "很难",
-            "不能",
-            "错误",
-            "占用",
-            "损害",
-            "负担",
-            "无法",
-        ],
-    },
-    Cues {
-        aspect: Aspect::Risks,
-        asked: &["risk", "danger", "hazard", "threat"],
-        asked_chinese: &["风险", "危险", "隐患"],
-        strong: &[
-            "risk",
-            "danger",
-            "hazard",
-            "threat",
-            "unsaf",
-            "vulnerabl",
-            "vulnerability",
-        ],
-        weak: &[
-            "fail", "failur", "leak", "los", "loss", "lost", "attack", "silently", "expos", "wrong", "harm", "cannot",
-        ],
-        strong_chinese: &["风险", "危险", "隐患"],
-        weak_chinese: &["泄露", "错误", "丢失", "失败", "攻击", "恶意"],
-    },
-    Cues {
-        aspect: Aspect::Costs,
-        asked: &["cost", "pric", "pricing", "expens", "budget", "fee"],
-        asked_chinese: &["成本", "费用", "价格", "开销"],
-        strong: &[
-            "cost", "pric", "expens", "expensiv", "budget", "bill", "fee", "cheap", "cheaper", "pay", "paid",
-        ],
-        weak: &["memory", "save", "money", "stor", "storag", "time", "multiply", "doubl"],
-        strong_chinese: &["成本", "费用", "价格", "代价", "开销"],
-        weak_chinese: &["内存", "昂贵", "便宜", "节省"],
-    },
-    Cues {
-        aspect: Aspect::Performance,
-        asked: &[
-            "performanc",
-            "speed",
-            "latency",
-            "throughput",
-            "scalability",
-            "efficiency",
-        ],
-        asked_chinese: &["性能", "速度", "延迟", "吞吐量", "效率"],
-        strong: &[
-            "performanc",
-            "speed",
-            "latency",
-            "throughput",
-            "fast",
-            "faster",
-            "slow",
-            "slower",
-            "scal",
-            "overhead",
-        ],
-        weak: &[
-            "millisecond",
-            "second",
-            "time",
-            "memory",
-            "cach",
-            "cpu",
-            "parallel",
-            "efficient",
-            "quick",
-            "quickly",
-        ],
-        strong_chinese: &["性能", "速度", "延迟", "吞吐", "效率"],
-        weak_chinese: &["毫秒", "更快", "较慢", "耗时", "内存"],
-    },
-    Cues {
-        aspect: Aspect::Security,
-        asked: &["security", "privacy", "safety", "protection"],
-        asked_chinese: &["安全性", "安全", "隐私"],
-        strong: &[
-            "security",
-            "secur",
-            "privacy",
-            "privat",
-            "attack",
-            "attacker",
-            "encrypt",
-            "encryption",
-            "permission",
-            "leak",
-            "vulnerability",
-            "confidential",
-            "protect",
-            "protection",
-            "sandbox",
-            "unsaf",
-        ],
-        weak: &[
-            "access", "tenant", "key", "secret", "sensitiv", "personal", "trust", "control", "audit", "risk",
-        ],
-        strong_chinese: &["安全", "隐私", "泄露", "攻击", "加密", "权限"],
-        weak_chinese: &["保护", "租户", "恶意", "风险", "敏感"],
-    },
-    Cues {
-        aspect: Aspect::Usage,
-        asked: &[
-            "usag",
-            "use",
-            "using",
-            "install",
-            "installation",
-            "configur",
-            "configuration",
-            "setup",
-        ],
-        asked_chinese: &["如何使用", "怎么用", "使用方法", "用法", "使用", "安装", "配置"],
-        strong: &[
-            "use",
-            "usag",
-            "install",
-            "configur",
-            "configuration",
-            "run",
-            "call",
-            "creat",
-            "set",
-            "enabl",
-            "example",
-        ],
-        weak: &[
-            "should",
-            "must",
-            "default",
-            "option",
-            "command",
-            "argument",
-            "parameter",
-            "recommend",
-            "choos",
-        ],
-        strong_chinese: &["使用", "安装", "配置", "用法", "设置"],
-        weak_chinese: &["应当", "可以", "需要", "参数", "建议"],
-    },
-    Cues {
-        aspect: Aspect::Alternatives,
-        asked: &["alternativ", "instead", "replacement", "substitut"],
-        asked_chinese: &["替代方案", "替代", "代替"],
-        strong: &["alternativ", "instead", "replac", "replacement", "prefer", "substitut"],
-        weak: &["enough", "sufficient", "choos", "choic", "rather", "simpler", "other"],
-        strong_chinese: &["替代", "代替", "不需要", "不必", "而不是"],
-        weak_chinese: &["足够", "够用", "选择"],
-    },
-    Cues {
-        aspect: Aspect::Definition,
-        asked: &["definition", "mean", "meaning", "defin"],
-        asked_chinese: &["定义", "含义"],
-        strong: &["mean", "defin", "definition", "stand", "call", "known"],
-        weak: &["term", "kind", "typ", "consist", "describ"],
-        strong_chinese: &["是指", "定义", "称为", "即"],
-        weak_chinese: &["专门", "一种"],
-    },
-];
+/// Words that call a point the greatest one; as stems.
+pub static SUPERLATIVES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    "main largest biggest greatest strongest chief primary key"
+        .split_whitespace()
+        .map(stem)
+        .collect()
+});
 
-/// The words of an aspect; the whole has none.
-#[must_use]
-pub fn cues(aspect: Aspect) -> Option<&'static Cues> {
-    LEXICON.iter().find(|cues| cues.aspect == aspect)
-}
+/// The same for Chinese.
+pub const SUPERLATIVES_CHINESE: &[&str] = &["最大", "最主要", "第一个", "首要"];
 
 /// Headings of sections that list, thank or license instead of saying something; lower case.
 pub const APPARATUS: &[&str] = &[
@@ -530,7 +309,6 @@ pub const LIMITS: &[&str] = &[
     "unless",
     "not always",
     "contrary",
-    "in practice",
     "misleading",
     "is wrong",
     "no guarantee",
@@ -538,6 +316,7 @@ pub const LIMITS: &[&str] = &[
     "except",
     "but it",
     "even though",
+    "needs the same",
     "必须注意",
     "需要注意",
     "但是",
@@ -547,16 +326,13 @@ pub const LIMITS: &[&str] = &[
     "除非",
 ];
 
-/// Headings and phrases under which a document names what it leaves open, lower case.
+/// Headings under which a document names what it leaves open, lower case.
 pub const OPEN: &[&str] = &[
     "does not answer",
     "open question",
-    "unknown",
+    "open questions",
     "future work",
     "not yet known",
-    "no current",
-    "give no ",
-    "gives no ",
     "not covered",
     "out of scope",
     "尚不清楚",

@@ -21,11 +21,14 @@ pub mod question;
 mod researcher;
 mod reviewer;
 mod similarity;
+#[cfg(test)]
+mod tests;
+mod weigh;
 mod writer;
 
 pub use analyst::{Agreement, Analysis, Gap, Group, analyse};
 pub use citation::{CitationCheck, CitationFault, check_citations};
 pub use question::{Aspect, Language, Question};
 pub use researcher::{Finding, Findings, Polarity, Searched, research};
-pub use reviewer::{Claim, Coverage, Disagreement, Review, SharedFigure, review};
+pub use reviewer::{Claim, Coverage, Disagreement, Named, Review, SharedFigure, Unread, review};
 pub use writer::report;

@@ -10,6 +10,7 @@ pub struct Phrases {
     pub made_title: &'static str,
     pub findings: &'static str,
     pub agreements: &'static str,
+    pub agreements_intro: &'static str,
     pub agreements_none: &'static str,
     pub same_figures: &'static str,
     pub disagreements: &'static str,
@@ -29,6 +30,7 @@ const ENGLISH: Phrases = Phrases {
     made_title: "How this report was made.",
     findings: "Findings",
     agreements: "Agreements",
+    agreements_intro: "Points that several documents make, as far as the words that they share can tell:",
     agreements_none: "No point was found that several documents make in different words.",
     same_figures: "Figures on which documents agree",
     disagreements: "Disagreements",
@@ -48,6 +50,7 @@ const CHINESE: Phrases = Phrases {
     made_title: "本报告的形成方式：",
     findings: "主要发现",
     agreements: "一致之处",
+    agreements_intro: "多份文档提出的相近观点（仅依据它们共有的词语判断）：",
     agreements_none: "没有发现多份文档以不同说法表达的同一观点。",
     same_figures: "多份文档一致的数字",
     disagreements: "矛盾之处",
@@ -95,8 +98,8 @@ impl Language {
     pub fn made(self, documents: usize, sentences: usize, findings: usize) -> String {
         match self {
             Self::English => format!(
-                "No language model was used. {} and {} were searched by words, and {findings} of them were chosen by \
-                 fixed rules. Text in quotation marks was copied from the documents word for word; the file and the \
+                "No language model was used. {} and {} were searched by words, and fixed rules chose {findings} \
+                 findings. Text in quotation marks was copied from the documents word for word; the file and the \
                  line stand behind it. Nothing was summarised or judged, so read it as a guided tour of the sources.",
                 counted(documents, "document", "documents"),
                 counted(sentences, "sentence", "sentences"),
@@ -113,12 +116,12 @@ impl Language {
     pub fn agreement(self, numbers: &[usize], echoed: bool) -> String {
         let list: Vec<String> = numbers.iter().map(usize::to_string).collect();
         match (self, numbers.len() > 1, echoed) {
-            (Self::English, true, true) => format!("Findings {} agree with each other, and also with:", joined(&list)),
-            (Self::English, true, false) => format!("Findings {} agree with each other.", joined(&list)),
-            (Self::English, false, _) => format!("Finding {} is also made in other words:", list.join("")),
-            (Self::Chinese, true, true) => format!("发现 {} 相互一致，并与下列说法一致：", list.join("、")),
-            (Self::Chinese, true, false) => format!("发现 {} 相互一致。", list.join("、")),
-            (Self::Chinese, false, _) => format!("发现 {} 在别处也有类似的说法：", list.join("")),
+            (Self::English, true, true) => format!("Findings {} are close to each other, and to:", joined(&list)),
+            (Self::English, true, false) => format!("Findings {} are close to each other.", joined(&list)),
+            (Self::English, false, _) => format!("Close to finding {}:", list.join("")),
+            (Self::Chinese, true, true) => format!("发现 {} 说法相近，并与下列说法相近：", list.join("、")),
+            (Self::Chinese, true, false) => format!("发现 {} 说法相近。", list.join("、")),
+            (Self::Chinese, false, _) => format!("与发现 {} 相近的说法：", list.join("")),
         }
     }
 
@@ -166,19 +169,23 @@ impl Language {
     pub fn silent(self, count: usize, names: &str) -> String {
         match self {
             Self::English => format!(
-                "{} no word of the subject, perhaps because of another language: {names}.",
+                "{} no word of the subject (another language counts as other words): {names}.",
                 counted(count, "document has", "documents have")
             ),
             Self::Chinese => format!("{count} 份文档中没有出现问题的主题词（可能因为使用其他语言）：{names}。"),
         }
     }
 
-    /// That files were not read.
+    /// That files were not read, and why.
     #[must_use]
-    pub fn unread(self, count: usize, names: &str) -> String {
+    pub fn unread(self, count: usize, why: &Why, names: &str) -> String {
+        let why = self.why(why);
         match self {
-            Self::English => format!("{} not read: {names}.", counted(count, "file was", "files were")),
-            Self::Chinese => format!("{count} 个文件没有读取：{names}。"),
+            Self::English => format!(
+                "{} not read ({why}): {names}.",
+                counted(count, "file was", "files were")
+            ),
+            Self::Chinese => format!("{count} 个文件没有读取（{why}）：{names}。"),
         }
     }
 
@@ -191,9 +198,7 @@ impl Language {
         }
     }
 
-    /// Why a file was left out.
-    #[must_use]
-    pub fn why(self, why: &Why) -> &'static str {
+    fn why(self, why: &Why) -> &'static str {
         let (english, chinese) = match why {
             Why::Binary => ("not text", "不是文本"),
             Why::Link => ("a symbolic link", "符号链接"),
@@ -225,7 +230,7 @@ impl Language {
             Self::English => format!(
                 "{} quoted, {} on the subject",
                 counted(quotes, "sentence", "sentences"),
-                counted(on_subject, "line", "lines")
+                counted(on_subject, "passage", "passages")
             ),
             Self::Chinese => format!("引用 {quotes} 句，与主题相关 {on_subject} 处"),
         }

@@ -1,6 +1,6 @@
 //! Which sentences can stand alone in a report, and how well.
 
-use super::lexicon::{APPARATUS, BOILERPLATE, CAVEATS, SELF_REFERENCES};
+use super::lexicon::{APPARATUS, BOILERPLATE, CAVEATS, OPEN, SELF_REFERENCES};
 use super::question::Question;
 use crate::docs::words::{is_cjk, is_mostly_cjk};
 use crate::docs::{Document, Role, Sentence};
@@ -16,6 +16,18 @@ const QUOTE_WORDS_MIN: usize = 6;
 
 /// The length up to which a quote is pleasant to read.
 const PLEASANT_CHARS: usize = 230;
+
+/// Below how many words a sentence may be a label.
+const LABEL_WORDS_MAX: usize = 12;
+
+/// Verbs of which nearly every whole sentence in an explanatory text has one.
+const VERBS: &[&str] = &[
+    "is", "are", "was", "were", "be", "has", "have", "had", "can", "cannot", "could", "may", "might", "must", "will",
+    "would", "should", "does", "do", "did", "needs", "need", "takes", "take", "gives", "give", "makes", "make", "uses",
+    "use", "keeps", "keep", "returns", "allows", "allow", "provides", "supports", "requires", "require", "finds",
+    "find", "shows", "reads", "costs", "grows", "reduces", "works", "comes", "becomes", "means", "contains", "differs",
+    "helps", "saves", "suffers",
+];
 
 /// How many sentences at the start of a document may say what the document is.
 const PREFACE_SENTENCES: usize = 12;
@@ -66,6 +78,7 @@ const POINTERS: &[&str] = &[
     "either",
     "nor",
     "finally",
+    "step",
     "first",
     "second",
     "third",
@@ -135,8 +148,9 @@ fn is_safe_in_markdown(text: &str) -> bool {
         });
         fits && depth == 0
     };
+    // A regular expression is only tried where it could match: this runs over every sentence.
+    let cites = text.contains('[') && super::citation::mentions_citation(text);
     let even_code = text.matches('`').count().is_multiple_of(2);
-    let cites = super::citation::mentions_citation(text);
     !tag && even_code
         && !cites
         && balanced('“', '”')
@@ -154,6 +168,8 @@ pub fn penalty(sentence: &Sentence) -> f64 {
     let mut penalty = 0.0;
     if points_elsewhere(text) {
         penalty += 0.45;
+    } else if lacks_its_noun(text) || may_lack_a_verb(text) {
+        penalty += 0.35;
     } else if begins_with_any(text, MILD_POINTERS) {
         penalty += 0.06;
     }
@@ -178,6 +194,39 @@ pub fn points_elsewhere(text: &str) -> bool {
     strongly || POINTERS_CHINESE.iter().any(|pointer| text.starts_with(pointer))
 }
 
+/// Whether a short sentence that begins with a noun has no common verb: it is mostly a label of something.
+fn may_lack_a_verb(text: &str) -> bool {
+    let words: Vec<String> = text
+        .split(|c: char| !c.is_alphanumeric())
+        .map(str::to_lowercase)
+        .collect();
+    let labels = matches!(
+        words.first().map(String::as_str),
+        Some("the" | "a" | "an" | "number" | "hooks" | "all")
+    );
+    labels && words.len() < LABEL_WORDS_MAX && !words.iter().any(|word| VERBS.contains(&word.as_str()))
+}
+
+/// Whether the sentence says what its document is going to say.
+#[must_use]
+pub fn announces(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    SELF_REFERENCES.iter().any(|reference| lower.starts_with(reference))
+}
+
+/// Whether the sentence begins like "The benefit is …", and leaves to the one before it of what.
+fn lacks_its_noun(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let article = words
+        .next()
+        .is_some_and(|word| matches!(word, "The" | "Another" | "One"));
+    let verb = words
+        .skip(1)
+        .take(2)
+        .any(|word| matches!(word, "is" | "are" | "was" | "were" | "would"));
+    article && verb
+}
+
 fn begins_with_any(text: &str, words: &[&str]) -> bool {
     let first = text
         .split(|c: char| !c.is_alphanumeric())
@@ -191,16 +240,13 @@ fn names_a_file(text: &str) -> bool {
     ENDINGS.iter().any(|ending| text.contains(ending))
 }
 
-/// Whether a section lists, thanks or licenses instead of saying something.
+/// Whether a section lists, thanks, licenses or names what it leaves open, instead of saying something.
 #[must_use]
 pub fn is_apparatus(document: &Document, sentence: &Sentence) -> bool {
-    let headings = document
-        .sections
-        .get(sentence.section as usize)
-        .map_or(&[][..], |section| section.headings());
+    let headings = document.headings(sentence);
     headings.iter().any(|heading| {
         let bare = heading.trim_matches(|c: char| !c.is_alphabetic()).to_lowercase();
-        APPARATUS.contains(&bare.as_str())
+        APPARATUS.contains(&bare.as_str()) || OPEN.iter().any(|phrase| has_phrase(&bare, phrase))
     })
 }
 
@@ -210,6 +256,16 @@ pub fn is_boilerplate(text: &str, question: &Question) -> bool {
     let lower = text.to_lowercase();
     let asked = question.text.to_lowercase();
     BOILERPLATE.iter().any(|phrase| lower.contains(phrase)) && !asked.contains("licen") && !asked.contains("copyright")
+}
+
+/// Whether a phrase stands in a text as a word of its own; ideographs need no space around them.
+#[must_use]
+pub fn has_phrase(lower: &str, phrase: &str) -> bool {
+    lower.match_indices(phrase).any(|(at, _)| {
+        let before = lower[..at].chars().next_back();
+        let after = lower[at + phrase.len()..].chars().next();
+        !phrase.is_ascii() || [before, after].into_iter().flatten().all(|c| !c.is_alphanumeric())
+    })
 }
 
 /// The sentence with which a document warns of itself, such as that it is a draft or that its figures are invented.

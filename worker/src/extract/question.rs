@@ -79,13 +79,12 @@ impl Question {
         };
         let mut found: Vec<(usize, Aspect)> = Vec::new();
         let mut rest = text.clone();
-        for cues in LEXICON {
-            for phrase in cues.asked_chinese {
-                while let Some(at) = rest.find(phrase) {
-                    found.push((at, cues.aspect));
-                    // The place stays as wide as it was, so that the order of the aspects is that of the question.
-                    rest.replace_range(at..at + phrase.len(), &" ".repeat(phrase.len()));
-                }
+        for cues in LEXICON.iter() {
+            for phrase in &cues.asked_chinese {
+                // Looked for in the whole text, as one phrase may ask for two aspects.
+                found.extend(text.match_indices(phrase).map(|(at, _)| (at, cues.aspect)));
+                // The place stays as wide as it was, so that the order of the aspects is that of the question.
+                rest = rest.replace(phrase, &" ".repeat(phrase.len()));
             }
         }
         for phrase in lexicon::SCAFFOLD_CHINESE {
@@ -151,9 +150,9 @@ fn subject(text: &str, found: &mut Vec<(usize, Aspect)>) -> Vec<Word> {
                 let lower = word.to_lowercase();
                 let at = word.as_ptr() as usize - text.as_ptr() as usize;
                 let stem = stem(&lower);
-                if let Some(cues) = LEXICON.iter().find(|cues| cues.asked.contains(&stem.as_str())) {
+                if let Some(cues) = LEXICON.iter().find(|cues| cues.asked.contains(&stem)) {
                     found.push((at, cues.aspect));
-                } else if !is_stop_word(&lower) && !lexicon::SCAFFOLD.contains(&stem.as_str()) {
+                } else if !is_stop_word(&lower) && !lexicon::SCAFFOLD.contains(&stem) {
                     push(word);
                 }
             }

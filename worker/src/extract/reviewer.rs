@@ -15,7 +15,8 @@ use super::quality;
 use super::question::Question;
 use super::similarity::{TermSet, term_set};
 use crate::docs::index::SentenceId;
-use crate::docs::{DocIndex, Document, IndexError, LeftOut, Note, Role, Sentence, query};
+use crate::docs::words::is_mostly_cjk;
+use crate::docs::{DocIndex, Document, IndexError, LeftOut, Note, Role, Sentence, Why, query};
 
 /// How many sentences on the subject are read; the best ranked of a corpus with more.
 const READ_MAX: usize = 50_000;
@@ -109,6 +110,16 @@ impl<T> Named<T> {
     }
 }
 
+/// Files that were not read for one reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unread {
+    /// The reason, with the detail of the first of them.
+    #[serde(flatten)]
+    pub why: Why,
+    /// Their paths.
+    pub files: Named<String>,
+}
+
 /// What the reviewer saw.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Review {
@@ -128,8 +139,8 @@ pub struct Review {
     pub coverage: Named<Coverage>,
     /// The documents with nothing on it.
     pub silent: Named<String>,
-    /// The files that were not read.
-    pub left_out: Named<LeftOut>,
+    /// The files that were not read, by reason.
+    pub unread: Vec<Unread>,
 }
 
 /// Passes over the documents for figures, contradictions, limits and coverage.
@@ -156,8 +167,25 @@ pub fn review(question: &Question, index: &DocIndex) -> Result<Review, IndexErro
         missing_words: missing_words(question, index)?,
         coverage,
         silent,
-        left_out: index.corpus().left_out.iter().cloned().collect(),
+        unread: unread(&index.corpus().left_out),
     })
+}
+
+fn unread(left_out: &[LeftOut]) -> Vec<Unread> {
+    let mut groups: Vec<Unread> = Vec::new();
+    for LeftOut { path, why } in left_out {
+        let same = |group: &&mut Unread| std::mem::discriminant(&group.why) == std::mem::discriminant(why);
+        if let Some(group) = groups.iter_mut().find(same) {
+            group.files.push(path.clone());
+        } else {
+            groups.push(Unread {
+                why: why.clone(),
+                files: [path.clone()].into_iter().collect(),
+            });
+        }
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(group.files.count));
+    groups
 }
 
 /// The sentences that name the subject, or whose headings do, in the order of the corpus.
@@ -280,7 +308,8 @@ fn limits(question: &Question, sentences: &[(&Document, &Sentence)], warned: &BT
     let subject = question.subject_terms();
     let limits = |document: &Document, sentence: &Sentence| {
         let lower = sentence.text.to_lowercase();
-        LIMITS.iter().any(|phrase| has_phrase(&lower, phrase))
+        LIMITS.iter().any(|phrase| quality::has_phrase(&lower, phrase))
+            && is_mostly_cjk(&sentence.text) == is_mostly_cjk(&question.text)
             && !warned.contains_key(document.path.as_str())
             && quality::is_quotable(sentence)
             && quality::penalty(sentence) <= PENALTY_MAX
@@ -309,37 +338,32 @@ fn limits(question: &Question, sentences: &[(&Document, &Sentence)], warned: &BT
     found
 }
 
-/// Whether a phrase stands in a text as a word of its own; ideographs need no space around them.
-fn has_phrase(lower: &str, phrase: &str) -> bool {
-    lower.match_indices(phrase).any(|(at, _)| {
-        let before = lower[..at].chars().next_back();
-        let after = lower[at + phrase.len()..].chars().next();
-        !phrase.is_ascii() || [before, after].into_iter().flatten().all(|c| !c.is_alphanumeric())
-    })
-}
-
+/// One sentence of each document that names what it leaves open.
 fn open(index: &DocIndex) -> Vec<Quote> {
-    let mut found = Vec::new();
-    for document in &index.corpus().documents {
-        for sentence in &document.sentences {
-            let headings = document
-                .sections
-                .get(sentence.section as usize)
-                .map_or(&[][..], |section| section.headings());
-            let names_gaps = headings.last().is_some_and(|heading| {
-                let lower = heading.to_lowercase();
-                OPEN.iter().any(|phrase| has_phrase(&lower, phrase))
-            });
-            if names_gaps
-                && found.len() < OPEN_MAX
-                && quality::is_quotable(sentence)
-                && !quality::points_elsewhere(&sentence.text)
-            {
-                found.push(Quote::of(&document.path, sentence));
-            }
-        }
-    }
-    found
+    let names_gap = |document: &Document, sentence: &Sentence| {
+        let heading = document
+            .headings(sentence)
+            .last()
+            .map(|heading| heading.to_lowercase())
+            .unwrap_or_default();
+        OPEN.iter().any(|phrase| quality::has_phrase(&heading, phrase))
+            && quality::is_quotable(sentence)
+            && !quality::points_elsewhere(&sentence.text)
+    };
+    let of_document = |document: &Document| {
+        let gap = document
+            .sentences
+            .iter()
+            .find(|sentence| names_gap(document, sentence))?;
+        Some(Quote::of(&document.path, gap))
+    };
+    index
+        .corpus()
+        .documents
+        .iter()
+        .filter_map(of_document)
+        .take(OPEN_MAX)
+        .collect()
 }
 
 fn missing_words(question: &Question, index: &DocIndex) -> Result<Vec<String>, IndexError> {

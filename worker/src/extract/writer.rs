@@ -105,6 +105,8 @@ impl Writer {
         self.heading(2, phrases.agreements);
         if analysis.agreements.is_empty() {
             self.line(phrases.agreements_none);
+        } else {
+            let _ = write!(self.out, "{}\n\n", phrases.agreements_intro);
         }
         for Agreement { findings, echoes } in &analysis.agreements {
             let _ = writeln!(self.out, "- {}", self.language.agreement(findings, !echoes.is_empty()));
@@ -174,11 +176,9 @@ impl Writer {
                     let names = self.names(documents, |name| format!("`{name}`"));
                     self.language.silent(documents.count, &names)
                 }
-                Gap::Unread { files } => {
-                    let names = self.names(files, |file| {
-                        format!("`{}` ({})", file.path, self.language.why(&file.why))
-                    });
-                    self.language.unread(files.count, &names)
+                Gap::Unread { unread } => {
+                    let names = self.names(&unread.files, |name| format!("`{name}`"));
+                    self.language.unread(unread.files.count, &unread.why, &names)
                 }
             };
             let _ = writeln!(self.out, "- {text}");
@@ -202,12 +202,13 @@ impl Writer {
             first: vec![],
         };
         for source in &analysis.coverage.first {
-            match quoted.get(source.file.as_str()) {
-                Some(count) => {
-                    unquoted.count -= 1;
-                    self.source(source, *count);
-                }
-                None => unquoted.first.push(source.file.clone()),
+            let count = quoted.get(source.file.as_str()).copied().unwrap_or(0);
+            // That a document warns of itself is told even if it was therefore not quoted.
+            if count > 0 || source.caveat.is_some() {
+                unquoted.count -= 1;
+                self.source(source, count);
+            } else {
+                unquoted.first.push(source.file.clone());
             }
         }
         if unquoted.count > 0 {

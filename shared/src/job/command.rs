@@ -42,7 +42,7 @@ pub enum Verdict {
     Cancelled,
 }
 
-/// What can be asked of a job. [`super::apply`] answers each in each state.
+/// What can be asked of a job. [`super::apply()`] answers each in each state.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     /// Its last wait has ended.

@@ -17,12 +17,12 @@ const RULES: &[Rule] = &[
     Rule {
         folder: "shared/",
         except: &[],
-        forbidden: &["legwork", "legwork_worker", "legwork_tests"],
+        forbidden: &["legwork", "legwork_orchestrator", "legwork_worker", "legwork_tests"],
     },
     Rule {
         folder: "worker/",
         except: &[],
-        forbidden: &["legwork", "legwork_tests"],
+        forbidden: &["legwork", "legwork_orchestrator", "legwork_tests"],
     },
     Rule {
         folder: "orchestrator/",

@@ -17,6 +17,8 @@ pub struct Control {
     stop: CancellationToken,
     /// Fires when nothing that the runner does is wanted any more.
     lost: CancellationToken,
+    /// Fires when the runner is dropped now.
+    dismissed: CancellationToken,
     /// When the lease lapses, as far as this process knows.
     lease_until: AtomicU64,
     interrupts: Mutex<Interrupts>,
@@ -35,6 +37,7 @@ impl Control {
         Self {
             stop: CancellationToken::new(),
             lost: CancellationToken::new(),
+            dismissed: CancellationToken::new(),
             lease_until: AtomicU64::new(lease_until.0),
             interrupts: Mutex::default(),
             interrupted: Notify::new(),
@@ -62,6 +65,17 @@ impl Control {
     #[must_use]
     pub fn lost(&self) -> &CancellationToken {
         &self.lost
+    }
+
+    /// Drops the runner.
+    pub fn dismiss(&self) {
+        self.dismissed.cancel();
+    }
+
+    /// Fires when the runner is to be dropped.
+    #[must_use]
+    pub fn dismissed(&self) -> &CancellationToken {
+        &self.dismissed
     }
 
     /// Notes that the lease holds until `until`.

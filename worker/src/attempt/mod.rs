@@ -15,7 +15,7 @@ mod settle;
 mod workspace;
 mod write;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use legwork_shared::agent::AgentSpec;
 use legwork_shared::batch::JournalEntry;
@@ -79,6 +79,12 @@ impl Attempt {
     #[must_use]
     pub fn job(&self) -> Job {
         self.record().job
+    }
+
+    /// The version of [`Self::job`].
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner).job.version
     }
 
     /// The job's run, as it was at the claim.
@@ -168,3 +174,6 @@ impl Attempt {
         &self.control
     }
 }
+
+#[cfg(test)]
+mod tests;

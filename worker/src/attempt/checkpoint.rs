@@ -31,7 +31,8 @@ impl Attempt {
         }
     }
 
-    fn report_batch(&self, job: &Job, report: &Report, now: Timestamp) -> Result<Batch, AttemptError> {
+    /// The batch of a report alone.
+    pub(super) fn report_batch(&self, job: &Job, report: &Report, now: Timestamp) -> Result<Batch, AttemptError> {
         let command = Command::Checkpoint {
             token: self.token,
             report: report.checkpoint(job, self.lease_from(now)),

@@ -49,6 +49,19 @@ pub enum AfterSubmit {
     Continue,
     /// It ends in the same commit, and its job sleeps, holding no slot, until all these children have ended.
     Wait,
+    /// The same, but only the first so many of these children are waited for; the others run beside it.
+    WaitForFirst(usize),
+}
+
+impl AfterSubmit {
+    /// How many of `children` are waited for.
+    fn awaited(self, children: usize) -> usize {
+        match self {
+            Self::Continue => 0,
+            Self::Wait => children,
+            Self::WaitForFirst(count) => count.min(children),
+        }
+    }
 }
 
 impl Attempt {
@@ -70,6 +83,22 @@ impl Attempt {
         report: Report,
         after: AfterSubmit,
     ) -> Result<Vec<Child>, AttemptError> {
+        self.submit_children_noted(children, &|_| report.clone(), after).await
+    }
+
+    /// [`Self::submit_children`] with a report that names the children: it is made from them before each try to write.
+    ///
+    /// # Errors
+    /// As [`Self::submit_children`].
+    ///
+    /// # Cancel safety
+    /// As [`Attempt::checkpoint`].
+    pub async fn submit_children_noted(
+        &self,
+        children: Vec<ChildJob>,
+        report: &(dyn Fn(&[Child]) -> Report + Send + Sync),
+        after: AfterSubmit,
+    ) -> Result<Vec<Child>, AttemptError> {
         let _writing = self.writing.lock().await;
         self.check_delegation(&children)?;
         let names = self.names(&children).await?;
@@ -86,14 +115,16 @@ impl Attempt {
                 .map(|(index, _)| JobId::nth(now, index, entropy()))
                 .collect();
             let additions = self.additions(&children, &names, &ids, &known);
+            let handed_out: Vec<Child> = ids
+                .into_iter()
+                .zip(names.iter().cloned())
+                .map(|(id, name)| Child { id, name })
+                .collect();
+            let report = report(&handed_out);
             let batch = self.children_batch(&job, additions, &report, after, now)?;
             if self.try_write(batch, &mut patience).await? == Written::Yes {
                 self.control.applied(&report.applied);
-                return Ok(ids
-                    .into_iter()
-                    .zip(names)
-                    .map(|(id, name)| Child { id, name })
-                    .collect());
+                return Ok(handed_out);
             }
         }
     }
@@ -190,7 +221,7 @@ impl Attempt {
             };
         }
         let open = known.values().any(|job| !job.state().is_terminal());
-        if after == AfterSubmit::Wait && open {
+        if after.awaited(children.len()) > 0 && open {
             let edges = self.host.store.edges(self.run.id).await?;
             check_ring(self.token.job, &edges, known.values())?;
         }
@@ -232,16 +263,20 @@ impl Attempt {
         };
         let mut transition = apply(job, &command, now).map_err(|refusal| self.refused(refusal))?;
         let mut batch = Batch::at(now);
-        if after == AfterSubmit::Wait {
+        let awaited = after.awaited(additions.len());
+        if awaited > 0 {
             let command = Command::Settle {
                 token: self.token,
                 verdict: Verdict::Waiting(BlockedOn::Children),
             };
             let ended = apply(&transition.job, &command, now).map_err(|refusal| self.refused(refusal))?;
             transition = transition.then(ended);
-            batch
-                .edges
-                .extend(additions.iter().map(|child| (self.awaits(child.id), true)));
+            batch.edges.extend(
+                additions
+                    .iter()
+                    .take(awaited)
+                    .map(|child| (self.awaits(child.id), true)),
+            );
         }
         batch.transition(transition, &self.run, &[]);
         self.add_report(&mut batch, job, report, now);

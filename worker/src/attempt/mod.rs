@@ -12,6 +12,7 @@ mod inputs;
 mod output;
 mod report;
 mod settle;
+mod steer;
 mod workspace;
 mod write;
 
@@ -22,6 +23,7 @@ use legwork_shared::batch::JournalEntry;
 use legwork_shared::job::{FailReason, Job, JobError, LeaseToken, Mail};
 use legwork_shared::run::Run;
 use legwork_shared::store::Claimed;
+use legwork_shared::time::Timestamp;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
@@ -33,6 +35,7 @@ pub use inputs::{Input, Inputs};
 pub use output::INLINE_BYTES_MAX;
 pub use report::{Report, Signals};
 pub use settle::Settled;
+pub use steer::{Steer, Steered};
 pub use workspace::StoreWorkspace;
 
 use crate::workspace::{SourceError, Sources, Workspace};
@@ -137,6 +140,12 @@ impl Attempt {
     /// [`AttemptError::Store`].
     pub async fn mail(&self) -> Result<Vec<Mail>, AttemptError> {
         Ok(self.host.store.mail(self.token.job).await?)
+    }
+
+    /// The moment by the store's clock.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.host.store.now()
     }
 
     /// Fires when the runner should stop: the job was cancelled, its time is up, or its lease is lost.

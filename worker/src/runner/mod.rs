@@ -1,6 +1,8 @@
 //! Runners: how an attempt is executed.
 
+pub mod agent;
 pub mod extractive;
+pub mod scripted;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,0 +1,1 @@
+//! The loop against the real store.

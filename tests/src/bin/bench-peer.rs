@@ -22,10 +22,9 @@ use legwork_shared::store::Store;
 use legwork_shared::store::sqlite::{SqliteOptions, SqliteStore};
 use legwork_shared::submit::new_run;
 use legwork_worker::attempt::Attempt;
-use legwork_worker::pump::Shutdown;
 use legwork_worker::runner::{Runner, Runners};
-use legwork_worker::worker::Worker;
 use legwork_worker::workspace::Artifacts;
+use legwork_worker::{Shutdown, Worker};
 
 /// How many submissions are under way at a time: as many as a busy client would have.
 const IN_FLIGHT: usize = 256;
@@ -50,7 +49,9 @@ impl Runner for Mark {
 }
 
 fn seconds() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |elapsed| elapsed.as_secs_f64())
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0.0, |elapsed| elapsed.as_secs_f64())
 }
 
 fn open(path: &str) -> anyhow::Result<Arc<dyn Store>> {
@@ -62,7 +63,10 @@ async fn work(path: &str) -> anyhow::Result<()> {
     let log = OpenOptions::new().append(true).create(true).open(log)?;
     let artifacts = Artifacts::open(Path::new(path).with_extension("artifacts"))?;
     let runners = Runners::new().with(MARK, Mark(log));
-    let worker = Worker::builder(open(path)?, artifacts).runners(runners).slots(200).build();
+    let worker = Worker::builder(open(path)?, artifacts)
+        .runners(runners)
+        .slots(200)
+        .build();
     let shutdown = Shutdown::new();
     tokio::spawn(shutdown.on_signals()?);
     worker.run(shutdown).await?;
@@ -78,12 +82,22 @@ struct Client {
 impl Client {
     fn new(store: Arc<dyn Store>) -> Self {
         let runner = RunnerSpec::Custom { name: MARK.to_owned() };
-        let agent = AgentSpec { name: MARK.to_owned(), runner, ..AgentSpec::default() };
-        Self { store, agents: BTreeMap::from([(MARK.to_owned(), Arc::new(agent))]) }
+        let agent = AgentSpec {
+            name: MARK.to_owned(),
+            runner,
+            ..AgentSpec::default()
+        };
+        Self {
+            store,
+            agents: BTreeMap::from([(MARK.to_owned(), Arc::new(agent))]),
+        }
     }
 
     async fn submit(&self, jobs: Vec<PlannedJob>) -> anyhow::Result<()> {
-        let plan = Plan { jobs, ..Plan::default() };
+        let plan = Plan {
+            jobs,
+            ..Plan::default()
+        };
         let submission = new_run(&plan, &self.agents, "default", self.store.now(), clock::entropy())?;
         self.store.commit(submission.batch).await?;
         Ok(())
@@ -94,7 +108,10 @@ impl Client {
         let many = |make: fn(&str) -> Vec<PlannedJob>| async move {
             let count: usize = which.parse()?;
             let plans = (0..count).map(|n| self.submit(make(&n.to_string())));
-            stream::iter(plans).buffer_unordered(IN_FLIGHT).try_collect::<Vec<()>>().await?;
+            stream::iter(plans)
+                .buffer_unordered(IN_FLIGHT)
+                .try_collect::<Vec<()>>()
+                .await?;
             Ok(())
         };
         match what {

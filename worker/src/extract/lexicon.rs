@@ -134,12 +134,12 @@ const WORDS: &[Words] = &[
     },
     Words {
         aspect: Aspect::Usage,
-        asked: "usage use using install installation configure configuration setup",
+        asked: "usage install installation configure configuration setup",
         asked_chinese: "如何使用 使用方法 怎么用 用法 使用 安装 配置",
-        strong: "use usage install configure configuration run call create set enable",
+        strong: "usage install installation configure configuration",
         strong_chinese: "使用 安装 配置 用法 设置",
         headings: "start example guide setup quickstart",
-        weak: "should must default option command argument parameter recommend choose",
+        weak: "use run call create set enable should must default option command argument parameter recommend choose",
         weak_chinese: "应当 可以 需要 参数 建议",
     },
     Words {
@@ -164,12 +164,31 @@ const WORDS: &[Words] = &[
     },
 ];
 
+/// Words of a question that set things beside each other; as stems.
+pub static COMPARISONS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    "compare comparison versus vs difference"
+        .split_whitespace()
+        .map(stem)
+        .collect()
+});
+
+/// The same for Chinese.
+pub const COMPARISONS_CHINESE: &[&str] = &["比较", "区别", "对比"];
+
+/// How a question begins that asks what something is; lower case.
+pub const DEFINITIONS: &[&str] = &["what is ", "what are ", "what's ", "what does "];
+
+/// What follows the subject in a sentence that says what it is; as stems.
+pub const DEFINING: &[&str] = &[
+    "is", "are", "mean", "stand", "stor", "describ", "denot", "refer", "combin", "provid",
+];
+
 /// Words of a question that say how to answer, not what about; as stems.
 pub static SCAFFOLD: LazyLock<Vec<String>> = LazyLock::new(|| SCAFFOLD_WORDS.split_whitespace().map(stem).collect());
 
 const SCAFFOLD_WORDS: &str = "explain describe compare comparison summary summarize summarise overview list report research \
     write find main key important question answer document source show discuss analyze analyse analysis evaluate one get want \
-    need know think make best difference versus vs detail brief briefly handle happen";
+    need know think make best difference versus vs detail brief briefly handle happen use using";
 
 /// The same for Chinese, longer ones first.
 pub const SCAFFOLD_CHINESE: &[&str] = &[
@@ -189,6 +208,8 @@ pub const SCAFFOLD_CHINESE: &[&str] = &[
     "解释",
     "分析",
     "比较",
+    "区别",
+    "对比",
     "总结",
     "概述",
     "主要",

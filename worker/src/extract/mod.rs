@@ -28,7 +28,7 @@ mod writer;
 
 pub use analyst::{Agreement, Analysis, Gap, Group, analyse};
 pub use citation::{CitationCheck, CitationFault, check_citations};
-pub use question::{Aspect, Language, Question};
+pub use question::{Aspect, Language, Question, Subjects};
 pub use researcher::{Finding, Findings, Polarity, Searched, research};
 pub use reviewer::{Claim, Coverage, Disagreement, Named, Review, SharedFigure, Unread, review};
 pub use writer::report;

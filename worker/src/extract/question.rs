@@ -44,6 +44,16 @@ pub enum Aspect {
     Whole,
 }
 
+/// How the words of a subject belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subjects {
+    /// They name one thing.
+    One,
+    /// They name things that are set beside each other.
+    Several,
+}
+
 /// A word of the question with which documents are searched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Word {
@@ -62,6 +72,8 @@ pub struct Question {
     pub language: Language,
     /// What is asked, in the order of the question; never empty.
     pub aspects: Vec<Aspect>,
+    /// Whether its subject is one thing or several that are compared.
+    pub subjects: Subjects,
     /// What it is asked of; empty if the question names only aspects or nothing.
     pub subject: Vec<Word>,
 }
@@ -99,12 +111,21 @@ impl Question {
             }
         }
         if aspects.is_empty() {
+            let lower = text.to_lowercase();
+            let defines = lexicon::DEFINITIONS.iter().any(|start| lower.starts_with(start));
+            aspects.extend((defines || text.contains("是什么")).then_some(Aspect::Definition));
             aspects.push(Aspect::Whole);
         }
+        let subjects = if compares(&text) {
+            Subjects::Several
+        } else {
+            Subjects::One
+        };
         Self {
             text,
             language,
             aspects,
+            subjects,
             subject,
         }
     }
@@ -165,6 +186,14 @@ fn subject(text: &str, found: &mut Vec<(usize, Aspect)>) -> Vec<Word> {
     words
 }
 
+fn compares(text: &str) -> bool {
+    let compares = |token| match token {
+        Token::Word(word) => lexicon::COMPARISONS.contains(&stem(&word.to_lowercase())),
+        Token::Run(run) => lexicon::COMPARISONS_CHINESE.iter().any(|phrase| run.contains(phrase)),
+    };
+    tokens(text).into_iter().any(compares)
+}
+
 /// Japanese is written with ideographs too, but always with kana between them.
 fn is_chinese(text: &str) -> bool {
     is_mostly_cjk(text)
@@ -211,6 +240,15 @@ mod tests {
     fn a_question_without_aspects_asks_for_the_whole() {
         assert_eq!(parsed("How does tokio schedule work?").1, [Aspect::Whole]);
         assert_eq!(parsed("How does tokio schedule work?").2, "tokio schedule work");
+    }
+
+    #[test]
+    fn what_something_is_and_how_things_compare_are_heard() {
+        assert_eq!(parsed("What is a lease?").1, [Aspect::Definition, Aspect::Whole]);
+        assert_eq!(parsed("租约是什么？").1, [Aspect::Definition, Aspect::Whole]);
+        assert_eq!(Question::parse("Compare HNSW and IVF").subjects, Subjects::Several);
+        assert_eq!(Question::parse("HNSW 和 IVF 的区别").subjects, Subjects::Several);
+        assert_eq!(Question::parse("Advantages of HNSW").subjects, Subjects::One);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::question::Question;
 use super::similarity::{TermSet, term_set};
 use crate::docs::index::SentenceId;
 use crate::docs::words::is_mostly_cjk;
-use crate::docs::{DocIndex, Document, IndexError, LeftOut, Note, Role, Sentence, Why, query};
+use crate::docs::{DocIndex, Document, IndexError, LeftOut, Note, Role, Section, Sentence, Why, query};
 
 /// How many sentences on the subject are read; the best ranked of a corpus with more.
 const READ_MAX: usize = 50_000;
@@ -340,22 +340,16 @@ fn limits(question: &Question, sentences: &[(&Document, &Sentence)], warned: &BT
 
 /// One sentence of each document that names what it leaves open.
 fn open(index: &DocIndex) -> Vec<Quote> {
-    let names_gap = |document: &Document, sentence: &Sentence| {
-        let heading = document
-            .headings(sentence)
-            .last()
-            .map(|heading| heading.to_lowercase())
-            .unwrap_or_default();
-        OPEN.iter().any(|phrase| quality::has_phrase(&heading, phrase))
-            && quality::is_quotable(sentence)
-            && !quality::points_elsewhere(&sentence.text)
+    let names_gaps = |section: &Section| {
+        let heading = section.headings.last().map(|heading| heading.to_lowercase());
+        heading.is_some_and(|heading| OPEN.iter().any(|phrase| quality::has_phrase(&heading, phrase)))
     };
     let of_document = |document: &Document| {
-        let gap = document
-            .sentences
-            .iter()
-            .find(|sentence| names_gap(document, sentence))?;
-        Some(Quote::of(&document.path, gap))
+        let section = u32::try_from(document.sections.iter().position(names_gaps)?).ok()?;
+        let stands = |sentence: &&Sentence| {
+            sentence.section == section && quality::is_quotable(sentence) && !quality::points_elsewhere(&sentence.text)
+        };
+        Some(Quote::of(&document.path, document.sentences.iter().find(stands)?))
     };
     index
         .corpus()

@@ -116,6 +116,26 @@ Points that several documents make, as far as the words that they share can tell
 }
 
 #[test]
+fn what_a_thing_is_comes_first_where_a_document_says_so() {
+    let text = "# Oil\n\nA lamp oil shop is open on every day of the week.\n\nLamp oil is a clear liquid that burns with a bright flame.\n";
+    let folder = folder(&[("guide.md", GUIDE), ("oil.md", text)]);
+    let (analysis, _) = answer(&folder, "What is lamp oil?");
+    assert_eq!(
+        analysis.groups.iter().map(|group| group.aspect).collect::<Vec<_>>(),
+        [Aspect::Definition, Aspect::Whole]
+    );
+    let definitions: Vec<String> = analysis.groups[0]
+        .findings
+        .iter()
+        .map(|finding| finding.quote.to_string())
+        .collect();
+    assert_eq!(
+        definitions,
+        ["“Lamp oil is a clear liquid that burns with a bright flame.” [oil.md:5]"]
+    );
+}
+
+#[test]
 fn a_chinese_question_gets_a_chinese_report() {
     let text =
         "# 油灯\n\n## 优点\n\n灯油最大的优点是燃烧时几乎没有气味。\n\n## 缺点\n\n灯油的主要缺点是价格比蜡烛高很多。\n";

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::figure::numbers;
 use super::lexicon::{self, Cues, LEXICON};
 use super::quality;
-use super::question::{Aspect, Question};
+use super::question::{Aspect, Question, Subjects};
 use super::researcher::Polarity;
 use super::similarity::{TermSet, term_set};
 use crate::docs::words::{Token, is_mostly_cjk, stem, tokens};
@@ -28,8 +28,11 @@ const COUNTED_MAX: usize = 20_000;
 const RANK: f64 = 0.25;
 
 /// What a document loses that warns of itself, and a sentence that the asker may not be able to read.
-const LOSS_WARNED: f64 = 0.45;
-const LOSS_OTHER_SCRIPT: f64 = 0.6;
+const LOSS_WARNED: f64 = 0.7;
+const LOSS_OTHER_SCRIPT: f64 = 0.8;
+
+/// What a sentence is worth that says what the subject is.
+const DEFINES: f64 = 1.1;
 
 /// What a sentence gains for calling its point the greatest one.
 const SUPERLATIVE: f64 = 0.15;
@@ -136,9 +139,10 @@ impl<'a> Scale<'a> {
         let words = Words::of(&spoken);
         let mut worth = BTreeMap::new();
         for aspect in &self.question.aspects {
-            let speaks = match lexicon::cues(*aspect) {
-                Some(cues) => speaks_of(cues, &words, &around),
-                None => Some(0.4),
+            let speaks = match (aspect, lexicon::cues(*aspect)) {
+                (Aspect::Definition, _) => self.defines(&words).then_some(DEFINES),
+                (_, Some(cues)) => speaks_of(cues, &words, &around),
+                (_, None) => Some(0.4),
             };
             if let Some(speaks) = speaks {
                 worth.insert(*aspect, base + speaks);
@@ -162,6 +166,27 @@ impl<'a> Scale<'a> {
             worth,
             polarity,
         })
+    }
+
+    /// Whether the sentence begins with the subject and then says what it is.
+    fn defines(&self, words: &Words<'_>) -> bool {
+        let is_subject = |word: &String| self.subject.iter().any(|(term, _)| term == word);
+        let first = words.lower.first().map(String::as_str);
+        let article = matches!(first, Some("a" | "an" | "the"));
+        let begins = words.lower.iter().take(1 + usize::from(article)).position(&is_subject);
+        let Some(begins) = begins.filter(|_| !self.subject.is_empty()) else {
+            return self
+                .question
+                .subject
+                .iter()
+                .any(|word| words.text.starts_with(&format!("{}是", word.shown)));
+        };
+        let rest = &words.lower[begins..];
+        let named = rest.iter().take_while(|word| is_subject(word)).count();
+        named == self.subject.len()
+            && rest
+                .get(named)
+                .is_some_and(|next| lexicon::DEFINING.contains(&next.as_str()))
     }
 
     fn losses(&self, document: &Document, sentence: &Sentence) -> f64 {
@@ -191,7 +216,18 @@ impl<'a> Scale<'a> {
         };
         let sum: f64 = self.subject.iter().map(named).sum();
         let all: f64 = self.subject.iter().map(|(_, weight)| weight).sum();
-        let relevance = sum / all;
+        let relevance = match self.question.subjects {
+            Subjects::One => sum / all,
+            // Of things that are compared, a sentence on one of them is to the point.
+            Subjects::Several => {
+                let best = self
+                    .subject
+                    .iter()
+                    .map(|subject| named(subject) / subject.1)
+                    .fold(0.0, f64::max);
+                f64::midpoint(best, sum / all)
+            }
+        };
         let wanted = if self.question.aspects == [Aspect::Whole] {
             ABOUT_WHOLE_MIN
         } else {
@@ -304,24 +340,26 @@ fn polarity(words: &Words<'_>, around: &Surroundings) -> Polarity {
 /// The words of a text, ready to be compared with cues.
 struct Words<'t> {
     text: &'t str,
+    /// Its words as stems, names left empty.
     stems: Vec<String>,
+    /// Its words as stems, names included.
+    lower: Vec<String>,
 }
 
 impl<'t> Words<'t> {
     fn of(text: &'t str) -> Self {
         let mut stems = Vec::new();
+        let mut lower = Vec::new();
         for token in tokens(text) {
             if let Token::Word(word) = token {
                 // A capital inside of a text makes a name, and the name of a thing says nothing about it.
                 let name = !stems.is_empty() && word.starts_with(char::is_uppercase);
-                stems.push(if name {
-                    String::new()
-                } else {
-                    stem(&word.to_lowercase())
-                });
+                let stem = stem(&word.to_lowercase());
+                stems.push(if name { String::new() } else { stem.clone() });
+                lower.push(stem);
             }
         }
-        Self { text, stems }
+        Self { text, stems, lower }
     }
 
     /// How early the first of these words stands: 0.2 in the first third, else 0; `None` if none does.

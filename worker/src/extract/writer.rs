@@ -220,12 +220,12 @@ impl Writer {
 
     fn source(&mut self, source: &Coverage, quotes: usize) {
         let contribution = self.language.contribution(quotes, source.on_subject);
-        let _ = write!(
-            self.out,
-            "- `{}`: {} ({contribution})",
-            source.file,
-            plain(&source.title)
-        );
+        let _ = write!(self.out, "- `{}`", source.file);
+        // A document without a title of its own is called by its file name, which stands there already.
+        if !source.file.ends_with(&source.title) {
+            let _ = write!(self.out, ": {}", plain(&source.title));
+        }
+        let _ = write!(self.out, " ({contribution})");
         for note in &source.notes {
             let _ = write!(self.out, "; {}", self.language.note(*note));
         }

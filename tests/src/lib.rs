@@ -1,3 +1,4 @@
 //! Tests of Legwork on the real parts.
 
+pub mod make;
 pub mod model_server;

@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use legwork_shared::batch::Batch;
 use legwork_shared::dag::Edge;
 use legwork_shared::id::{JobId, WorkerId};
-use legwork_shared::job::{self, Command, Delay, Job, JobState, Phase};
+use legwork_shared::job::{self, Command, Job, JobState, Phase};
 use legwork_shared::store::{ClaimRequest, Claimed, Commit};
 
-use crate::world::{LEASE_MS, World, needs};
+use legwork_tests::make::{self, needs};
+
+use crate::world::{LEASE_MS, World};
 
 fn ids(claimed: &[Claimed]) -> Vec<JobId> {
     claimed.iter().map(|claimed| claimed.job.id).collect()
@@ -30,7 +32,7 @@ pub async fn a_claimed_job_is_what_apply_makes_of_it(world: &World) {
 pub async fn higher_priority_goes_first_then_longer_wait_then_id(world: &World) {
     let run = world.run();
     let with_priority = |name: &str, priority| {
-        let mut spec = World::spec(name);
+        let mut spec = make::spec(name);
         spec.priority = priority;
         world.queued(&run, spec)
     };
@@ -39,9 +41,12 @@ pub async fn higher_priority_goes_first_then_longer_wait_then_id(world: &World) 
         with_priority("middle", 0),
         with_priority("high", i32::MAX),
     );
-    let early = World::spec("early");
+    let early = make::spec("early");
     let since = world.now() - 1;
-    let early = world.new_job(&run, early, Phase::Queued { since });
+    let early = Job {
+        phase: Phase::Queued { since },
+        ..world.queued(&run, early)
+    };
     let twin = with_priority("twin", 0);
     let jobs = [&low, &middle, &high, &early, &twin].map(Clone::clone);
     world.submit(&run, &jobs, &[]).await;
@@ -55,8 +60,8 @@ pub async fn higher_priority_goes_first_then_longer_wait_then_id(world: &World) 
 pub async fn only_the_named_queues_are_looked_at(world: &World) {
     let run = world.run();
     let in_queue = |queue: &str| {
-        let mut spec = World::spec(queue);
-        spec.queue = queue.to_owned();
+        let mut spec = make::spec(queue);
+        queue.clone_into(&mut spec.queue);
         world.queued(&run, spec)
     };
     let jobs = ["a", "b", "c"].map(in_queue);
@@ -83,10 +88,9 @@ pub async fn no_more_than_the_slots_are_taken(world: &World) {
 
 pub async fn only_queued_jobs_are_taken(world: &World) {
     let run = world.run();
-    let parent = world.queued(&run, World::spec("parent"));
-    let child = world.blocked(&run, World::spec("child"));
-    let (due, reason, since) = (world.now(), Delay::Start, world.now());
-    let scheduled = world.new_job(&run, World::spec("later"), Phase::Scheduled { due, reason, since });
+    let parent = world.queued(&run, make::spec("parent"));
+    let child = world.blocked(&run, make::spec("child"));
+    let scheduled = world.scheduled(&run, make::spec("later"), world.now());
     let edge = needs(&child, &parent);
     world.submit(&run, &[parent.clone(), child, scheduled], &[edge]).await;
     assert_eq!(ids(&world.claim(9).await), [parent.id]);
@@ -99,14 +103,14 @@ pub async fn claims_at_the_same_time_never_share_a_job(world: &World) {
     const JOBS: usize = 200;
     let run = world.run();
     let jobs: Vec<Job> = (0..JOBS)
-        .map(|n| world.queued(&run, World::spec(&format!("j{n}"))))
+        .map(|n| world.queued(&run, make::spec(&format!("j{n}"))))
         .collect();
     world.submit(&run, &jobs, &[]).await;
     let workers: Vec<_> = (0..8)
         .map(|n| {
             let store = world.store.clone();
             let request = ClaimRequest {
-                worker: WorkerId::new(world.now(), n),
+                worker: WorkerId::nth(world.now(), n, 0),
                 ..world.request(7)
             };
             tokio::spawn(async move {
@@ -137,18 +141,15 @@ pub async fn each_attempt_has_a_secret_of_its_own(world: &World) {
         world.submit_one(name).await;
     }
     let claimed = world.claim(2).await;
-    let secrets: BTreeSet<u64> = claimed
-        .iter()
-        .map(|claimed| crate::world::token(&claimed.job).secret)
-        .collect();
+    let secrets: BTreeSet<u64> = claimed.iter().map(|claimed| make::token(&claimed.job).secret).collect();
     assert_eq!(secrets.len(), 2);
 }
 
 pub async fn the_dependents_are_complete_as_of_the_jobs_version(world: &World) {
     let run = world.run();
-    let parent = world.queued(&run, World::spec("parent"));
+    let parent = world.queued(&run, make::spec("parent"));
     let children: Vec<Job> = ["b", "c", "d"]
-        .map(|name| world.blocked(&run, World::spec(name)))
+        .map(|name| world.blocked(&run, make::spec(name)))
         .to_vec();
     let edges: Vec<Edge> = children.iter().map(|child| needs(child, &parent)).collect();
     let mut jobs = vec![parent.clone()];
@@ -159,14 +160,14 @@ pub async fn the_dependents_are_complete_as_of_the_jobs_version(world: &World) {
 
     // Whoever adds a dependent bumps the parent, so that a settle by the old list is refused.
     let mut batch = Batch::at(world.now());
-    crate::world::add_jobs(&mut batch, &run, &children[2..], &edges[2..]);
+    make::add_jobs(&mut batch, &run, &children[2..], &edges[2..]);
     batch.touch.push((parent.id, claimed.job.version));
     assert_eq!(world.store.commit(batch).await, Ok(Commit::Done));
     let stale = world.change(
         &claimed,
         &Command::Settle {
-            token: crate::world::token(&claimed.job),
-            verdict: legwork_shared::job::Verdict::Succeeded(crate::world::result("done")),
+            token: make::token(&claimed.job),
+            verdict: legwork_shared::job::Verdict::Succeeded(make::result("done")),
         },
     );
     assert!(world.store.commit(stale).await.is_err());

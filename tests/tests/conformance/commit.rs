@@ -6,9 +6,10 @@ use legwork_shared::id::{JobId, RunId};
 use legwork_shared::job::{Command, EventKind, Job, JobState, Mail, UpdateMode};
 use legwork_shared::run::{DEFAULT_TENANT, Run, RunState};
 use legwork_shared::store::{Commit, StoreError};
+use legwork_tests::make::{self, add_jobs, charge, event, token};
 use serde_json::json;
 
-use crate::world::{World, add_jobs, charge, event, token};
+use crate::world::World;
 
 fn key(run: RunId, fingerprint: &str) -> KeyClaim {
     KeyClaim {
@@ -145,7 +146,7 @@ pub async fn a_replaced_record_is_exactly_one_version_behind(world: &World) {
 
 pub async fn a_job_that_is_not_there_is_neither_replaced_nor_touched(world: &World) {
     let run = world.run();
-    let mut stranger = world.queued(&run, World::spec("a"));
+    let mut stranger = world.queued(&run, make::spec("a"));
     for version in [1, 2] {
         stranger.version = version;
         let mut batch = Batch::at(world.now());
@@ -195,11 +196,8 @@ pub async fn of_many_commits_on_one_version_one_gets_through(world: &World) {
 /// A batch with something of everything.
 fn everything(world: &World, run: &Run, job: &Job) -> Batch {
     let mut batch = Batch::at(world.now());
-    let added = [
-        world.queued(run, World::spec("b")),
-        world.blocked(run, World::spec("c")),
-    ];
-    let edge = crate::world::needs(&added[1], &added[0]);
+    let added = [world.queued(run, make::spec("b")), world.blocked(run, make::spec("c"))];
+    let edge = make::needs(&added[1], &added[0]);
     add_jobs(&mut batch, run, &added, &[edge]);
     batch.runs.push(Run {
         version: 2,
@@ -413,7 +411,7 @@ pub async fn mail_stands_in_the_order_it_was_sent_until_it_is_applied(world: &Wo
     assert_eq!(waiting, Ok(vec![three.clone(), two.clone(), one.clone()]));
 
     let mut batch = Batch::at(world.now());
-    batch.mail_applied = vec![(job.id, two.id), (JobId::new(world.now(), 9), one.id)];
+    batch.mail_applied = vec![(job.id, two.id), (JobId::nth(world.now(), 900, 0), one.id)];
     assert_eq!(world.store.commit(batch).await, Ok(Commit::Done));
     assert_eq!(world.store.mail(job.id).await, Ok(vec![three, one]));
 }
@@ -422,17 +420,19 @@ pub async fn nothing_of_an_attempt_that_lost_its_lease_lands(world: &World) {
     let (run, job) = world.submit_one("a").await;
     let first = world.claim_one().await;
     world.clock.advance_ms(60_000);
-    let lose = Command::Lose {
-        token: token(&first.job),
-    };
-    let lost = world.change(&first, &lose);
+    let lost = world.change(
+        &first,
+        &Command::Lose {
+            token: token(&first.job),
+        },
+    );
     assert_eq!(world.store.commit(lost).await, Ok(Commit::Done));
     let second = world.claim_one().await;
     assert_eq!(second.job.attempt, 2);
     let before = world.snapshot(run.id).await;
 
     // The first attempt wakes up and still believes in its copy of the job.
-    let done = legwork_shared::job::Verdict::Succeeded(crate::world::result("late"));
+    let done = legwork_shared::job::Verdict::Succeeded(make::result("late"));
     assert_eq!(world.settle(&first, done).await, conflict(job.id));
     assert_eq!(world.snapshot(run.id).await, before);
 }

@@ -5,7 +5,9 @@ use legwork_shared::id::JobId;
 use legwork_shared::job::{self, Command, LeaseToken, UpdateMode};
 use legwork_shared::store::{Commit, Extension};
 
-use crate::world::{LEASE_MS, World, token};
+use legwork_tests::make::token;
+
+use crate::world::{LEASE_MS, World};
 
 fn held(token: LeaseToken, version: u64) -> Extension {
     Extension {
@@ -64,7 +66,7 @@ pub async fn the_answers_stand_in_the_order_of_the_tokens(world: &World) {
         ..token(&claimed[2].job)
     };
     let unknown = LeaseToken {
-        job: JobId::new(world.now(), 77),
+        job: JobId::nth(world.now(), 777, 0),
         ..forged
     };
     let (ended, good) = (token(&claimed[1].job), token(&claimed[2].job));

@@ -2,10 +2,22 @@
 //!
 //! The same cases run on all engines; what only a file can do is in `file`, and `differential` replays random histories.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that meets a surprise should stop there and say so"
+)]
+
+mod changes;
 mod claim;
 mod commit;
+mod due;
+mod file;
+mod jobs;
 mod lease;
+mod processes;
+mod read;
 mod release;
+mod text;
 mod world;
 
 /// Makes a test of each case on each engine: `memory::commit::…`, `sqlite::commit::…`.
@@ -78,5 +90,45 @@ on_every_engine! {
         a_lapsed_lease_that_nobody_took_still_holds
         the_answers_stand_in_the_order_of_the_tokens
         a_worker_learns_of_a_cancel_and_of_mail
+    }
+    jobs {
+        jobs_are_found_by_run_state_name_and_parent
+        following_the_pages_visits_each_job_once
+        a_new_job_on_the_way_disturbs_no_paging
+    }
+    read {
+        what_is_not_there_is_none_or_empty
+        runs_of_a_tenant_are_listed_newest_first
+        the_state_of_a_run_is_that_of_its_result_jobs
+        edges_stand_in_the_order_of_their_ends
+        a_known_edge_keeps_its_condition
+        journals_and_logs_are_read_in_parts
+        files_are_listed_by_the_beginning_of_their_path
+        an_id_is_found_by_its_beginning
+        a_replaced_run_is_read_anew
+    }
+    due {
+        nothing_is_due_in_an_empty_store
+        a_scheduled_job_is_due_at_its_time
+        a_lease_is_expired_when_it_lapses
+        a_job_that_nobody_took_in_time_is_overdue
+        a_job_without_a_queue_timeout_waits_for_ever
+        the_soonest_moment_of_all_is_the_next
+        no_more_than_the_limit_is_given_and_the_rest_is_due_now
+        a_cascade_stands_until_it_is_done
+        the_jobs_that_a_worker_holds_are_its_running_ones
+        a_worker_is_on_record_until_it_is_removed
+    }
+    changes {
+        a_commit_shows_at_once
+        a_claim_shows_at_once
+        what_changes_nothing_wakes_nobody
+        each_change_grows_the_counter
+    }
+    text {
+        strange_texts_come_back_as_they_were
+        strange_texts_come_back_from_logs_and_workspaces
+        deep_and_exact_values_come_back_as_they_were
+        a_long_text_comes_back_whole
     }
 }

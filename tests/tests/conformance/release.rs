@@ -6,15 +6,17 @@ use legwork_shared::job::{self, BlockedOn, Command, Delay, EventKind, Job, JobSt
 use legwork_shared::run::Run;
 use legwork_shared::store::Commit;
 
-use crate::world::{World, add_jobs, needs};
+use legwork_tests::make::{self, add_jobs, needs};
+
+use crate::world::World;
 
 /// A run of `parents` queued jobs and one that needs them all.
 async fn join(world: &World, parents: usize) -> (Run, Vec<Job>, Job) {
     let run = world.run();
     let parents: Vec<Job> = (0..parents)
-        .map(|n| world.queued(&run, World::spec(&format!("p{n}"))))
+        .map(|n| world.queued(&run, make::spec(&format!("p{n}"))))
         .collect();
-    let child = world.blocked(&run, World::spec("join"));
+    let child = world.blocked(&run, make::spec("join"));
     let edges: Vec<Edge> = parents.iter().map(|parent| needs(&child, parent)).collect();
     let mut jobs = parents.clone();
     jobs.push(child.clone());
@@ -93,7 +95,7 @@ pub async fn countdowns_at_the_same_time_release_the_join_once(world: &World) {
 
 pub async fn a_blocked_job_that_waits_for_nobody_is_released_by_its_own_submit(world: &World) {
     let run = world.run();
-    let job = world.blocked(&run, World::spec("a"));
+    let job = world.blocked(&run, make::spec("a"));
     world.submit(&run, std::slice::from_ref(&job), &[]).await;
     assert_eq!(world.job(job.id).await, released(&job, world));
     assert_eq!(world.log(run.id).await.last(), Some(&EventKind::Queued));
@@ -102,7 +104,7 @@ pub async fn a_blocked_job_that_waits_for_nobody_is_released_by_its_own_submit(w
 pub async fn a_parent_that_has_ended_is_not_waited_for(world: &World) {
     let (run, parent) = world.submit_one("p").await;
     world.succeed(&world.claim_one().await).await;
-    let child = world.blocked(&run, World::spec("late"));
+    let child = world.blocked(&run, make::spec("late"));
     let mut batch = Batch::at(world.now());
     add_jobs(&mut batch, &run, std::slice::from_ref(&child), &[]);
     batch.edges.push((needs(&child, &parent), false));
@@ -116,7 +118,7 @@ pub async fn a_parent_that_has_ended_is_not_waited_for(world: &World) {
 
 pub async fn a_released_job_with_a_start_time_waits_for_it(world: &World) {
     let run = world.run();
-    let mut spec = World::spec("later");
+    let mut spec = make::spec("later");
     let due = world.now() + 5_000;
     spec.start_at = Some(due);
     let job = world.blocked(&run, spec);
@@ -131,7 +133,7 @@ pub async fn a_released_job_with_a_start_time_waits_for_it(world: &World) {
 pub async fn a_job_that_waits_for_children_that_have_ended_goes_on_at_once(world: &World) {
     let (run, job) = world.submit_one("coordinator").await;
     let coordinator = world.claim_one().await;
-    let helper = world.queued(&run, World::spec("helper"));
+    let helper = world.queued(&run, make::spec("helper"));
     let edge = Edge {
         parent: helper.id,
         child: job.id,
@@ -184,9 +186,9 @@ pub async fn an_edge_that_is_not_there_is_counted_down_without_effect(world: &Wo
 
 pub async fn jobs_that_one_commit_releases_are_told_in_the_order_of_their_ids(world: &World) {
     let run = world.run();
-    let parent = world.queued(&run, World::spec("parent"));
+    let parent = world.queued(&run, make::spec("parent"));
     let children: Vec<Job> = (0..5)
-        .map(|n| world.blocked(&run, World::spec(&format!("c{n}"))))
+        .map(|n| world.blocked(&run, make::spec(&format!("c{n}"))))
         .collect();
     let edges: Vec<Edge> = children.iter().map(|child| needs(child, &parent)).collect();
     let jobs: Vec<Job> = std::iter::once(parent.clone()).chain(children.clone()).collect();

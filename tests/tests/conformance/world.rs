@@ -1,23 +1,21 @@
 //! A store with a clock that stands still, and short ways to make and move jobs in it.
 
-use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use legwork_shared::agent::AgentSpec;
-use legwork_shared::batch::{Batch, FileRecord, JournalEntry, NewEvent, RunCharge};
-use legwork_shared::budget::{Counter, JobLimits, RunLimits};
+use legwork_shared::batch::{Batch, FileRecord, JournalEntry};
 use legwork_shared::clock::{Clock, SimClock};
-use legwork_shared::dag::{Condition, Edge, EdgeKind};
+use legwork_shared::dag::Edge;
 use legwork_shared::id::{JobId, RunId, UpdateId, WorkerId};
-use legwork_shared::job::{
-    self, BlockedOn, Charge, Command, EventKind, Job, JobResult, JobSpec, LeaseToken, Mail, Phase, Verdict,
-};
-use legwork_shared::run::{DEFAULT_TENANT, Run, RunView};
+use legwork_shared::job::{Command, Delay, EventKind, Job, JobSpec, Mail, Phase, Verdict};
+use legwork_shared::run::{Run, RunView};
 use legwork_shared::store::memory::MemoryStore;
 use legwork_shared::store::sqlite::{SqliteOptions, SqliteStore};
 use legwork_shared::store::{ClaimRequest, Claimed, Commit, EventRecord, JobQuery, Store, StoreError};
 use legwork_shared::time::Timestamp;
+use legwork_tests::make;
+use tempfile::TempDir;
 
 /// The moment at which each world begins.
 pub const START: Timestamp = Timestamp(1_700_000_000_000);
@@ -38,14 +36,14 @@ pub struct World {
     pub worker: WorkerId,
     next_id: AtomicU32,
     /// Where the file is, for engines that have one.
-    folder: Option<tempfile::TempDir>,
+    folder: Option<TempDir>,
 }
 
 impl World {
     /// An empty store of that engine.
     pub fn on(engine: Engine) -> Self {
         let clock = Arc::new(SimClock::at(START));
-        let folder = (engine == Engine::Sqlite).then(|| tempfile::tempdir().unwrap());
+        let folder = (engine == Engine::Sqlite).then(|| TempDir::new().unwrap());
         let store: Arc<dyn Store> = match &folder {
             None => Arc::new(MemoryStore::new(clock.clone())),
             Some(folder) => Arc::new(open(&folder.path().join("store.db"), clock.clone()).unwrap()),
@@ -53,19 +51,21 @@ impl World {
         Self {
             store,
             clock,
-            worker: WorkerId::new(START, 1),
+            worker: WorkerId::nth(START, 1, 0),
             next_id: AtomicU32::new(1),
             folder,
         }
     }
 
+    /// Where the file is.
+    pub fn path(&self) -> PathBuf {
+        let folder = self.folder.as_ref().expect("this engine has a file");
+        folder.path().join("store.db")
+    }
+
     /// Another handle on the same file, as another process would hold it.
-    pub fn reopened(&self) -> SqliteStore {
-        let folder = self
-            .folder
-            .as_ref()
-            .expect("only an engine with a file is opened twice");
-        open(&folder.path().join("store.db"), self.clock.clone()).unwrap()
+    pub fn opened_again(&self) -> SqliteStore {
+        open(&self.path(), self.clock.clone()).unwrap()
     }
 
     pub fn now(&self) -> Timestamp {
@@ -77,59 +77,28 @@ impl World {
     }
 
     pub fn run(&self) -> Run {
-        let agent = AgentSpec {
-            name: "writer".to_owned(),
-            prompt: "Write.".to_owned(),
-            ..AgentSpec::default()
-        };
-        Run {
-            id: RunId::nth(self.now(), self.number(), 7),
-            tenant: DEFAULT_TENANT.to_owned(),
-            version: 1,
-            title: "a run".to_owned(),
-            agents: BTreeMap::from([("writer".to_owned(), Arc::new(agent))]),
-            limits: RunLimits::default(),
-            model: None,
-            sources: Vec::new(),
-            results: Vec::new(),
-            created_at: self.now(),
-        }
+        make::run(RunId::nth(self.now(), self.number(), 7), self.now())
     }
 
-    /// A specification of a job of that name, to be changed at will.
-    pub fn spec(name: &str) -> JobSpec {
-        JobSpec {
-            name: name.to_owned(),
-            agent: "writer".to_owned(),
-            ad_hoc: None,
-            description: format!("Do {name}."),
-            context: None,
-            queue: "default".to_owned(),
-            priority: 0,
-            start_at: None,
-            parent: None,
-            depth: 0,
-            call: None,
-            key: None,
-            limits: JobLimits::default(),
-        }
+    fn job_id(&self) -> JobId {
+        JobId::nth(self.now(), self.number(), 3)
     }
 
     /// A job that may be claimed.
     pub fn queued(&self, run: &Run, spec: JobSpec) -> Job {
-        self.new_job(run, spec, Phase::Queued { since: self.now() })
+        make::queued(self.job_id(), run, spec, self.now())
     }
 
     /// A job that waits for its dependencies.
     pub fn blocked(&self, run: &Run, spec: JobSpec) -> Job {
-        let on = BlockedOn::Dependencies;
-        let since = self.now();
-        self.new_job(run, spec, Phase::Blocked { on, since })
+        make::blocked(self.job_id(), run, spec, self.now())
     }
 
-    pub fn new_job(&self, run: &Run, spec: JobSpec, phase: Phase) -> Job {
-        let id = JobId::nth(self.now(), self.number(), 3);
-        Job::new(id, run.id, Arc::new(spec), phase, self.now())
+    /// A job that waits until `due`.
+    pub fn scheduled(&self, run: &Run, spec: JobSpec, due: Timestamp) -> Job {
+        let (reason, since) = (Delay::Start, self.now());
+        let phase = Phase::Scheduled { due, reason, since };
+        Job::new(self.job_id(), run.id, Arc::new(spec), phase, since)
     }
 
     pub fn update_id(&self) -> UpdateId {
@@ -138,11 +107,7 @@ impl World {
 
     /// The batch that submits a run.
     pub fn submission(&self, run: &Run, jobs: &[Job], edges: &[Edge]) -> Batch {
-        let mut batch = Batch::at(self.now());
-        batch.runs.push(run.clone());
-        batch.events.push(event(run.id, None, EventKind::Submitted));
-        add_jobs(&mut batch, run, jobs, edges);
-        batch
+        make::submission(run, jobs, edges, self.now())
     }
 
     /// Submits a run.
@@ -154,7 +119,7 @@ impl World {
     /// Submits a run of one job that may be claimed.
     pub async fn submit_one(&self, name: &str) -> (Run, Job) {
         let run = self.run();
-        let job = self.queued(&run, Self::spec(name));
+        let job = self.queued(&run, make::spec(name));
         self.submit(&run, std::slice::from_ref(&job), &[]).await;
         (run, job)
     }
@@ -183,23 +148,20 @@ impl World {
 
     /// Settles a claimed job.
     pub async fn settle(&self, claimed: &Claimed, verdict: Verdict) -> Result<Commit, StoreError> {
-        let token = token(&claimed.job);
+        let token = make::token(&claimed.job);
         let command = Command::Settle { token, verdict };
         self.store.commit(self.change(claimed, &command)).await
     }
 
     /// Ends a claimed job with a result.
     pub async fn succeed(&self, claimed: &Claimed) {
-        let done = self.settle(claimed, Verdict::Succeeded(result("done"))).await;
+        let done = self.settle(claimed, Verdict::Succeeded(make::result("done"))).await;
         assert_eq!(done, Ok(Commit::Done));
     }
 
     /// The batch of a command to a claimed job.
     pub fn change(&self, claimed: &Claimed, command: &Command) -> Batch {
-        let transition = job::apply(&claimed.job, command, self.now()).unwrap();
-        let mut batch = Batch::at(self.now());
-        batch.transition(transition, &claimed.run, &claimed.dependents);
-        batch
+        make::change(claimed, command, self.now()).unwrap()
     }
 
     pub async fn job(&self, id: JobId) -> Job {
@@ -222,68 +184,12 @@ impl World {
 }
 
 /// Opens a file with a clock of the test.
-pub fn open(path: &std::path::Path, clock: Arc<SimClock>) -> Result<SqliteStore, StoreError> {
+pub fn open(path: &Path, clock: Arc<SimClock>) -> Result<SqliteStore, StoreError> {
     let options = SqliteOptions {
         clock,
         ..SqliteOptions::default()
     };
     SqliteStore::open(path, options)
-}
-
-/// Adds new jobs with their edges, counters and events to a batch.
-pub fn add_jobs(batch: &mut Batch, run: &Run, jobs: &[Job], edges: &[Edge]) {
-    let count = i64::try_from(jobs.len()).unwrap();
-    for counter in [Counter::Open, Counter::Jobs] {
-        batch.charges.push(charge(run, counter, count));
-    }
-    for job in jobs {
-        let kind = match &job.phase {
-            Phase::Blocked { on, .. } => EventKind::Blocked { on: *on },
-            Phase::Scheduled { due, reason, .. } => EventKind::Scheduled {
-                due: *due,
-                reason: *reason,
-            },
-            Phase::Queued { .. } => EventKind::Queued,
-            Phase::Running { .. } | Phase::Ended { .. } => unreachable!("no job begins like this"),
-        };
-        batch.events.push(event(run.id, Some(job.id), kind));
-    }
-    batch.insert.extend(jobs.iter().cloned());
-    batch.edges.extend(edges.iter().map(|edge| (*edge, true)));
-}
-
-pub fn charge(run: &Run, counter: Counter, add: i64) -> RunCharge {
-    let must_fit = counter == Counter::Jobs;
-    RunCharge {
-        run: run.id,
-        charge: Charge { counter, add, must_fit },
-        bound: run.limits.bound(counter),
-    }
-}
-
-pub fn event(run: RunId, job: Option<JobId>, kind: EventKind) -> NewEvent {
-    NewEvent { run, job, kind }
-}
-
-/// `child` needs the success of `parent`.
-pub fn needs(child: &Job, parent: &Job) -> Edge {
-    Edge {
-        parent: parent.id,
-        child: child.id,
-        condition: Condition::Success,
-        kind: EdgeKind::Dependency,
-    }
-}
-
-pub fn token(job: &Job) -> LeaseToken {
-    job.phase.lease().expect("the job runs").token
-}
-
-pub fn result(text: &str) -> JobResult {
-    JobResult {
-        text: text.to_owned(),
-        ..JobResult::default()
-    }
 }
 
 /// Everything that a store keeps of a run.

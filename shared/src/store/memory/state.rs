@@ -143,7 +143,7 @@ impl State {
 
 fn page<T>(items: impl Iterator<Item = T>, limit: usize) -> Page<T> {
     let limit = limit.max(1);
-    let mut items: Vec<T> = items.take(limit + 1).collect();
+    let mut items: Vec<T> = items.take(limit.saturating_add(1)).collect();
     let more = items.len() > limit;
     items.truncate(limit);
     Page { items, more }

@@ -41,6 +41,11 @@ pub(super) fn migrate(conn: &Connection, path: &Path) -> Result<(), StoreError> 
 fn migrate_in_transaction(conn: &Connection, path: &Path) -> Result<(), StoreError> {
     // Asked again now that nobody else can write.
     let found = check_identity(conn, path)?;
+    // `SQLite` opens such a file without a word, to complain at the first write.
+    if conn.is_readonly("main").map_err(|error| classify(&error))? {
+        let message = format!("{} may not be written", path.display());
+        return Err(StoreError::ReadOnly { message });
+    }
     for (step, script) in (1_u32..)
         .zip(MIGRATIONS)
         .skip(usize::try_from(found).unwrap_or(usize::MAX))

@@ -7,7 +7,6 @@ use legwork_shared::clock::entropy;
 use legwork_shared::id::WorkerId;
 use legwork_shared::store::{ClaimRequest, Claimed, StoreError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::leases::Leases;
@@ -113,8 +112,9 @@ impl Claimer {
     /// Waits for a change of the store, the tick, or the drain.
     async fn rest(&self, changes: &mut watch::Receiver<u64>, pace: &Pace) {
         let change = async {
+            // Changes during this gap are seen right after it.
+            tokio::time::sleep(pace.gap).await;
             let _ = tokio::time::timeout(TICK, changes.changed()).await;
-            tokio::time::sleep_until(pace.next).await;
         };
         self.unless_draining(change).await;
     }
@@ -132,7 +132,6 @@ impl Claimer {
 /// which others are busy is not asked at each of their changes.
 struct Pace {
     gap: Duration,
-    next: Instant,
     outage: Duration,
 }
 
@@ -140,7 +139,6 @@ impl Pace {
     fn new() -> Self {
         Self {
             gap: Duration::ZERO,
-            next: Instant::now(),
             outage: GAP_MAX,
         }
     }
@@ -151,7 +149,6 @@ impl Pace {
             0 => (self.gap * 2).clamp(GAP_MIN, GAP_MAX),
             _ => Duration::ZERO,
         };
-        self.next = Instant::now() + self.gap;
     }
 
     fn failed(&mut self) -> Duration {

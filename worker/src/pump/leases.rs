@@ -9,7 +9,7 @@ use legwork_shared::job::LeaseToken;
 use legwork_shared::store::{Extension, Store, StoreError, WorkerRecord};
 use legwork_shared::time::Timestamp;
 use tokio::sync::Notify;
-use tokio::time::Instant;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::attempt::Attempt;
@@ -129,28 +129,29 @@ impl Keeper {
         let mut changes = self.store.changes();
         // At a third of the lease, so that two lost renewals do not lose the job.
         let period = Duration::from_millis(self.lease_ms / 3);
-        let mut renew_at = Instant::now() + period;
-        let mut look_at = Instant::now();
+        let renewal = sleep(period);
+        let pause = sleep(Duration::ZERO);
+        tokio::pin!(renewal, pause);
         // What changed before this thread listened is looked at as well.
         let mut news = true;
         loop {
             let idle = self.leases.held().is_empty();
             tokio::select! {
                 () = self.end.cancelled() => return,
-                () = tokio::time::sleep_until(renew_at) => {
-                    let pause = if self.renew().await { period } else { RETRY_PAUSE.min(period) };
-                    renew_at = Instant::now() + pause;
+                () = &mut renewal => {
+                    let renewed = self.renew().await;
+                    renewal.set(sleep(if renewed { period } else { RETRY_PAUSE.min(period) }));
                 }
                 alive = changes.changed(), if !news => match alive {
                     Ok(()) => news = true,
                     // The store is gone, and with it this process's reason to be.
                     Err(_) => return,
                 },
-                () = tokio::time::sleep_until(look_at), if news && !idle => {
-                    let began = Instant::now();
+                () = &mut pause, if news && !idle => {
+                    let began = self.store.now();
                     news = self.look().await.is_err();
-                    let pause = (began.elapsed() * LOOK_SHARE).clamp(LOOK_PAUSE_MIN, LOOK_PAUSE_MAX);
-                    look_at = Instant::now() + pause;
+                    let took = Duration::from_millis(self.store.now().since_ms(began));
+                    pause.set(sleep((took * LOOK_SHARE).clamp(LOOK_PAUSE_MIN, LOOK_PAUSE_MAX)));
                 }
                 () = self.leases.arrived.notified(), if idle => {}
             }

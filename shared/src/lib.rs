@@ -18,3 +18,4 @@ pub mod run;
 pub mod store;
 pub mod submit;
 pub mod time;
+pub mod wire;

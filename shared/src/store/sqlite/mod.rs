@@ -115,6 +115,16 @@ impl SqliteStore {
     }
 }
 
+impl SqliteStore {
+    /// Looks through the whole file for damage and returns at most `limit` problems in words; none if it is whole.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot even be read.
+    pub async fn problems(&self, limit: u32) -> Result<Vec<String>, StoreError> {
+        self.readers.read(move |conn| read::problems(conn, limit)).await
+    }
+}
+
 #[async_trait]
 impl Store for SqliteStore {
     fn now(&self) -> Timestamp {

@@ -241,3 +241,9 @@ pub(super) fn held(conn: &Connection, worker: WorkerId) -> Read<Vec<Job>> {
 pub(super) fn workers(conn: &Connection) -> Read<Vec<WorkerRecord>> {
     each(conn, sql!("workers"), [], |row| document(row, 0, "a worker"))
 }
+
+/// What is damaged, in words.
+pub(super) fn problems(conn: &Connection, limit: u32) -> Read<Vec<String>> {
+    let found: Vec<String> = each(conn, sql!("quick_check"), [limit], |row| column(row, 0))?;
+    Ok(found.into_iter().filter(|problem| problem != "ok").collect())
+}

@@ -1,0 +1,22 @@
+//! What the commands share: settings and store, input, output, and how a command ends.
+
+mod answer;
+mod context;
+mod exit;
+mod flags;
+mod input;
+mod print;
+mod talk;
+mod views;
+
+pub use answer::{job_result, run_result};
+pub use context::{Context, Format, Missing};
+pub use exit::{EXIT_CODES, Exit, Stop};
+pub use flags::{AgentsFlag, Flags, ModelFlag, SlotsFlag, WorkerFlags};
+pub use input::{STDIN, absolute_sources, read_text, write_whole};
+pub use print::{Out, columns, print_bytes};
+pub use talk::{Under, say, start_log, under};
+pub use views::{find_run_view, job_views, load_jobs, load_status};
+
+/// Who asks, on the record of cancels and retries.
+pub const BY: &str = "command line";

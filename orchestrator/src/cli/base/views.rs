@@ -1,0 +1,86 @@
+//! Loads views of runs and jobs.
+
+use std::collections::BTreeMap;
+
+use legwork_shared::dag::Edge;
+use legwork_shared::fault::{Code, Fault};
+use legwork_shared::id::{JobId, RunId};
+use legwork_shared::job::Job;
+use legwork_shared::run::RunView;
+use legwork_shared::store::{JobQuery, Store, StoreError};
+use legwork_shared::time::Timestamp;
+use legwork_shared::wire::{JobView, RunStatus, RunSummary};
+
+/// Jobs that are read at a time.
+const PAGE: usize = 500;
+
+/// A run by its id.
+///
+/// # Errors
+/// [`Code::UnknownId`] or the store's fault.
+pub async fn find_run_view(store: &dyn Store, run: RunId) -> Result<RunView, Fault> {
+    let unknown = || {
+        Fault::new(
+            Code::UnknownId,
+            format!("{run} is not there any more"),
+            "see `legwork list`",
+        )
+    };
+    store.run(run).await?.ok_or_else(unknown)
+}
+
+/// All jobs of a run, in the order of their ids.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn load_jobs(store: &dyn Store, run: RunId) -> Result<Vec<Job>, StoreError> {
+    let mut query = JobQuery {
+        run: Some(run),
+        limit: PAGE,
+        ..JobQuery::default()
+    };
+    let mut jobs: Vec<Job> = Vec::new();
+    loop {
+        let page = store.jobs(&query).await?;
+        jobs.extend(page.items);
+        if !page.more {
+            return Ok(jobs);
+        }
+        query.after = jobs.last().map(|job| job.id);
+    }
+}
+
+/// The views of a run's jobs at `now`.
+#[must_use]
+pub fn job_views<'a>(jobs: impl IntoIterator<Item = &'a Job> + Clone, edges: &[Edge], now: Timestamp) -> Vec<JobView> {
+    let names: BTreeMap<JobId, &str> = jobs
+        .clone()
+        .into_iter()
+        .map(|job| (job.id, job.spec.name.as_str()))
+        .collect();
+    let mut by_child: BTreeMap<JobId, Vec<Edge>> = BTreeMap::new();
+    for edge in edges {
+        by_child.entry(edge.child).or_default().push(*edge);
+    }
+    let name_of = |id: JobId| names.get(&id).copied();
+    let edges_of = |id: &JobId| by_child.get(id).map(Vec::as_slice).unwrap_or_default();
+    jobs.into_iter()
+        .map(|job| JobView::new(job, edges_of(&job.id), &name_of, now))
+        .collect()
+}
+
+/// A run with all its jobs.
+///
+/// # Errors
+/// [`Code::UnknownId`] or the store's fault.
+pub async fn load_status(store: &dyn Store, run: RunId) -> Result<RunStatus, Fault> {
+    // The run first: a run that is seen as ended then has all its ends among the jobs.
+    let view = find_run_view(store, run).await?;
+    let (jobs, edges) = (load_jobs(store, run).await?, store.edges(run).await?);
+    let now = store.now();
+    Ok(RunStatus::new(
+        RunSummary::from(&view),
+        job_views(&jobs, &edges, now),
+        now,
+    ))
+}

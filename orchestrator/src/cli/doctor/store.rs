@@ -1,0 +1,97 @@
+//! The store: whether it opens, whether it is whole, and who works on it.
+
+use legwork_shared::fault::Fault;
+use legwork_shared::job::JobState;
+use legwork_shared::store::presence::{Presence, host};
+use legwork_shared::store::sqlite::SqliteStore;
+use legwork_shared::store::{JobQuery, Store, StoreError, WorkerRecord};
+use legwork_worker::attempt::Host;
+
+use super::Finding;
+use crate::cli::base::Context;
+use crate::output::human;
+
+/// Problems of a damaged file that are told; the first ones say enough.
+const PROBLEMS_MAX: u32 = 3;
+
+/// Looks at the store and its workers.
+pub async fn look(context: &Context) -> Vec<Finding> {
+    let path = context.settings.store.display();
+    if !context.settings.store.exists() {
+        return vec![Finding::fine("store", format!("{path} is made with the first run"))];
+    }
+    let store = match context.sqlite().await {
+        Ok(store) => store,
+        Err(fault) => return vec![Finding::fault("store", &fault)],
+    };
+    let looked = async { Ok::<_, StoreError>([whole(context, &store).await?, workers(context, &store).await?]) };
+    match looked.await {
+        Ok(findings) => findings.into(),
+        Err(error) => vec![Finding::fault("store", &Fault::from(error))],
+    }
+}
+
+async fn whole(context: &Context, store: &SqliteStore) -> Result<Finding, StoreError> {
+    let path = context.settings.store.display();
+    let problems = store.problems(PROBLEMS_MAX).await?;
+    Ok(match problems.as_slice() {
+        [] => Finding::fine("store", format!("{path} opens and is whole")),
+        problems => {
+            let detail = format!("{path} is damaged: {}", problems.join("; "));
+            Finding::problem("store", detail, "restore it from a backup, or choose another --store")
+        }
+    })
+}
+
+async fn workers(context: &Context, store: &SqliteStore) -> Result<Finding, StoreError> {
+    let workers = store.workers().await?;
+    let alive: Vec<&WorkerRecord> = workers
+        .iter()
+        .filter(|worker| is_alive(context, store, worker))
+        .collect();
+    let gone = workers.len() - alive.len();
+    let states = vec![JobState::Queued, JobState::Running];
+    let waiting = store
+        .jobs(&JobQuery {
+            states,
+            limit: 1,
+            ..JobQuery::default()
+        })
+        .await?;
+    let gone_text = if gone == 0 {
+        String::new()
+    } else {
+        format!(", {gone} gone")
+    };
+    Ok(match alive.as_slice() {
+        [] if waiting.items.is_empty() => Finding::fine("workers", format!("none, and no job waits{gone_text}")),
+        [] => {
+            let detail = format!("jobs wait, and no worker is there{gone_text}");
+            Finding::warning(
+                "workers",
+                detail,
+                "start one with `legwork worker`, or go on with `legwork resume`",
+            )
+        }
+        alive => {
+            let now = store.now();
+            let names = alive
+                .iter()
+                .map(|worker| format!("{} ({})", worker.name, human::ago(worker.started_at, now)));
+            let names: Vec<String> = names.collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            Finding::fine(
+                "workers",
+                format!("{} alive{gone_text}: {}", alive.len(), human::some_names(&names, 5)),
+            )
+        }
+    })
+}
+
+/// Of this machine, whoever holds its lock file; of another one, who was heard of while its leases hold.
+fn is_alive(context: &Context, store: &SqliteStore, worker: &WorkerRecord) -> bool {
+    if worker.host == host() {
+        return !Presence::is_gone(&context.presence_folder(), worker.id);
+    }
+    store.now().since_ms(worker.seen_at) < Host::LEASE_MS
+}

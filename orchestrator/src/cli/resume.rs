@@ -1,0 +1,50 @@
+//! `legwork resume`: goes on with a run that was interrupted.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use legwork_shared::run::RunState;
+
+use super::base::{Context, Exit, Flags, Missing, ModelFlag, SlotsFlag, Stop, find_run_view};
+use super::{models, run};
+
+/// What `legwork resume` is told.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  legwork resume\n  legwork resume run_01m8 --out report.md")]
+pub struct ResumeArgs {
+    /// The run: its id, the beginning of it, or `last`
+    #[arg(default_value = "last")]
+    run: String,
+    /// Write the report to this file, whole or not at all, instead of stdout
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    model: ModelFlag,
+    #[command(flatten)]
+    slots: SlotsFlag,
+}
+
+impl ResumeArgs {
+    /// The keys of the configuration that were set by flags.
+    #[must_use]
+    pub fn flags(&self) -> Flags {
+        [self.model.flags(), self.slots.flags()].concat()
+    }
+}
+
+/// Works on a run in this process until it ends; steps that were finished are not repeated.
+///
+/// # Errors
+/// [`Stop`] where the run is not known or the engine cannot start.
+pub async fn resume(args: &ResumeArgs, context: &Context) -> Result<Exit, Stop> {
+    let coordinator = context.coordinator(Missing::Refuse).await?;
+    let run = coordinator.find_run(&args.run).await?;
+    let store = coordinator.store();
+    let out = args.out.as_deref();
+    if find_run_view(store.as_ref(), run).await?.state != RunState::Active {
+        return run::finish(context, store, run, out).await;
+    }
+    let models = models::configured(&context.settings)?.map(Arc::new);
+    run::work(context, store, run, models, out).await
+}

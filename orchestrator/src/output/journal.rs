@@ -1,0 +1,272 @@
+//! A job's journal as a conversation.
+
+use chrono::TimeZone;
+use legwork_shared::agent::transcript::{ModelReply, StopReason};
+use legwork_shared::agent::{ToolCall, ToolReply};
+use legwork_shared::batch::JournalEntry;
+use legwork_shared::job::{Job, Todo, TodoStatus};
+use serde_json::Value;
+
+use super::{dim, human, paint_job_state, strong, without_controls};
+
+/// How much of long texts is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// The beginning of prompts and of what tools gave back.
+    Short,
+    /// Everything.
+    Full,
+}
+
+/// Lines of a prompt or of a tool's output that a short log shows.
+const SHORT_LINES_MAX: usize = 6;
+/// Characters of a line of a tool's output that a short log shows.
+const SHORT_CHARS_MAX: usize = 200;
+
+/// What a job was asked, before its journal begins.
+#[must_use]
+pub fn opening<Z: TimeZone>(job: &Job, detail: Detail, zone: &Z) -> String {
+    let mut text = heading(&human::clock_time(job.created_at, zone), "request", &job.spec.agent);
+    text += &body(&job.spec.description, detail);
+    if let Some(context) = &job.spec.context {
+        text += &body(&format!("context: {context}"), detail);
+    }
+    text
+}
+
+/// What a person wants to see of an entry. Reads less than the agent loop writes, so that the logs of an older or newer
+/// form can be read as well; what is none of these is shown as it is.
+#[derive(serde::Deserialize)]
+#[serde(tag = "entry", rename_all = "snake_case")]
+enum Shown {
+    Opened {
+        system: String,
+        text: String,
+    },
+    Replied {
+        reply: Box<ModelReply>,
+        #[serde(default)]
+        answered: Vec<ToolReply>,
+        #[serde(default)]
+        todos: Option<Vec<Todo>>,
+        #[serde(default)]
+        then: Value,
+    },
+    Answered {
+        replies: Vec<ToolReply>,
+    },
+    Delegated {
+        children: Vec<ShownChild>,
+    },
+    Applied {
+        updates: Vec<ShownUpdate>,
+    },
+    Retried {
+        generation: u32,
+    },
+}
+
+#[derive(serde::Deserialize)]
+struct ShownChild {
+    id: String,
+    agent: String,
+}
+
+#[derive(serde::Deserialize)]
+struct ShownUpdate {
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    data: Option<Value>,
+}
+
+/// An entry of a journal as a part of the conversation.
+#[must_use]
+pub fn journal_entry<Z: TimeZone>(entry: &JournalEntry, detail: Detail, zone: &Z) -> String {
+    let time = human::clock_time(entry.at, zone);
+    match serde_json::from_value(entry.entry.clone()) {
+        Ok(Shown::Opened { system, text }) => {
+            heading(&time, "system", "") + &body(&system, detail) + &heading(&time, "user", "") + &body(&text, detail)
+        }
+        Ok(Shown::Replied {
+            reply,
+            answered,
+            todos,
+            then,
+        }) => replied(&time, &reply, todos.as_deref(), &then, detail) + &answers(&answered, detail),
+        Ok(Shown::Answered { replies }) => answers(&replies, detail),
+        Ok(Shown::Delegated { children }) => {
+            let line = |child: &ShownChild| format!("handed out {} to {}\n", child.id, child.agent);
+            indented(&children.iter().map(line).collect::<String>())
+        }
+        Ok(Shown::Applied { updates }) => updates.iter().map(|update| updated(&time, update, detail)).collect(),
+        Ok(Shown::Retried { generation }) => heading(&time, "retried", &format!("generation {generation}")),
+        Err(_) => heading(&time, "step", "") + &body(&pretty(&entry.entry), detail),
+    }
+}
+
+fn replied(time: &str, reply: &ModelReply, todos: Option<&[Todo]>, then: &Value, detail: Detail) -> String {
+    let tokens = human::tokens(reply.usage.total_tokens());
+    let mut text = heading(time, "assistant", &format!("{} · {tokens}", reply.model));
+    // What the agent says is what the reader came for: never cut.
+    text += &body(&reply.text, Detail::Full);
+    for call in &reply.calls {
+        text += &called(call, detail);
+    }
+    for todo in todos.unwrap_or_default() {
+        let mark = match todo.status {
+            TodoStatus::Pending => "[ ]",
+            TodoStatus::InProgress => "[>]",
+            TodoStatus::Completed => "[x]",
+        };
+        text += &indented(&format!("{mark} {}\n", without_controls(&todo.content)));
+    }
+    text += &stopped(&reply.stop);
+    let remark = then
+        .get("text")
+        .or_else(|| then.pointer("/error/message"))
+        .and_then(Value::as_str);
+    if let Some(remark) = remark {
+        text += &indented(&format!(
+            "→ {}\n",
+            human::first_line(&without_controls(remark), SHORT_CHARS_MAX)
+        ));
+    }
+    text
+}
+
+fn called(call: &ToolCall, detail: Detail) -> String {
+    let arguments = without_controls(&call.arguments);
+    let shown = match detail {
+        Detail::Short => human::first_line(&arguments, SHORT_CHARS_MAX),
+        Detail::Full => arguments.into_owned(),
+    };
+    indented(&format!("{} {shown}\n", strong(&without_controls(&call.name))))
+}
+
+fn stopped(stop: &StopReason) -> String {
+    let why = match stop {
+        StopReason::End | StopReason::ToolCalls => return String::new(),
+        StopReason::Length => "cut by the length limit",
+        StopReason::ContentFilter => "stopped by the provider's filter",
+        StopReason::Other(_) => "stopped for a reason of the provider",
+    };
+    indented(&format!("→ {why}\n"))
+}
+
+fn answers(replies: &[ToolReply], detail: Detail) -> String {
+    let answer = |reply: &ToolReply| {
+        let name = without_controls(&reply.name).into_owned();
+        let mark = if reply.error {
+            paint_job_state(legwork_shared::job::JobState::Failed, &format!("✗ {name}"))
+        } else {
+            dim(&format!("← {name}"))
+        };
+        indented(&format!("{mark}\n")) + &body(&reply.content, detail)
+    };
+    replies.iter().map(answer).collect()
+}
+
+fn updated(time: &str, update: &ShownUpdate, detail: Detail) -> String {
+    let mut text = heading(time, "update", "") + &body(&update.text, detail);
+    if let Some(data) = &update.data {
+        text += &body(&format!("data: {data}"), detail);
+    }
+    text
+}
+
+fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string())
+}
+
+fn heading(time: &str, who: &str, about: &str) -> String {
+    let about = human::first_line(&without_controls(about), SHORT_CHARS_MAX);
+    let about = if about.is_empty() {
+        about
+    } else {
+        format!(" {}", dim(&about))
+    };
+    format!("{} {}{about}\n", dim(time), strong(who))
+}
+
+/// A text under its heading, cut if only its beginning is wanted.
+fn body(text: &str, detail: Detail) -> String {
+    let text = without_controls(text.trim_end());
+    if text.is_empty() {
+        return String::new();
+    }
+    let lines_max = match detail {
+        Detail::Short => SHORT_LINES_MAX,
+        Detail::Full => usize::MAX,
+    };
+    let mut out = String::new();
+    for line in text.lines().take(lines_max) {
+        let line = match detail {
+            Detail::Short => human::cut(line, SHORT_CHARS_MAX),
+            Detail::Full => line.to_owned(),
+        };
+        out += &indented(&(line + "\n"));
+    }
+    let left_out = text.lines().count().saturating_sub(lines_max);
+    if left_out > 0 {
+        out += &indented(&(dim(&format!("… {}", human::counted(left_out as u64, "more line"))) + "\n"));
+    }
+    out
+}
+
+fn indented(text: &str) -> String {
+    text.split_inclusive('\n').map(|line| format!("  {line}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use anstream::adapter::strip_str;
+    use chrono::Utc;
+    use serde_json::json;
+
+    use super::*;
+    use crate::output::samples;
+
+    fn entries() -> Vec<JournalEntry> {
+        let usage = json!({"input_tokens": 900, "output_tokens": 100});
+        let call = json!({"id": "c1", "name": "grep", "arguments": "{\"pattern\":\"hnsw\"}"});
+        let reply =
+            json!({"text": "Let me look.", "calls": [call], "stop": "tool_calls", "usage": usage, "model": "m"});
+        let todos = json!([{"content": "Look", "status": "in_progress"}]);
+        let answer = json!({"call_id": "c1", "name": "grep", "content": "1\n2\n3\n4\n5\n6\n7\n8", "error": false});
+        let refused = json!({"call_id": "c2", "name": "ls", "content": "no such folder", "error": true});
+        let last = json!({"text": "Done\x1b[2J.", "stop": "length", "usage": usage, "model": "m"});
+        let values = [
+            json!({"entry": "opened", "v": 1, "system": "You read.", "text": "Find it."}),
+            json!({"entry": "replied", "reply": reply, "todos": todos, "then": {"do": "go_on"}}),
+            json!({"entry": "answered", "replies": [answer, refused]}),
+            json!({"entry": "delegated", "children": [{"call_id": "c", "id": "reader", "job": "job_1", "agent": "researcher", "mode": "awaited"}]}),
+            json!({"entry": "applied", "updates": [{"id": "upd_1", "text": "Mind the costs."}]}),
+            json!({"entry": "replied", "reply": last, "then": {"do": "ask", "why": "continue", "text": "Go on where you were cut."}}),
+            json!({"found": 3}),
+        ];
+        let entry = |(seq, entry)| JournalEntry {
+            job: samples::id(1),
+            seq,
+            attempt: 1,
+            at: samples::START,
+            entry,
+        };
+        (0..).zip(values).map(entry).collect()
+    }
+
+    #[test]
+    fn a_journal_reads_as_a_conversation() {
+        let text: String = entries()
+            .iter()
+            .map(|entry| journal_entry(entry, Detail::Short, &Utc))
+            .collect();
+        insta::assert_snapshot!(strip_str(&text));
+    }
+
+    #[test]
+    fn the_full_log_leaves_nothing_out() {
+        let text = journal_entry(&entries()[2], Detail::Full, &Utc);
+        assert!(text.contains("  8\n") && !text.contains('…'), "{text}");
+    }
+}

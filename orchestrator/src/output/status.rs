@@ -1,0 +1,183 @@
+//! A run at a glance, and lists of runs and jobs.
+
+use chrono::TimeZone;
+use legwork_shared::time::Timestamp;
+use legwork_shared::wire::{JobList, RunList, RunStatus, RunSummary, Totals};
+
+use super::{Size, Table, dim, human, paint_job_state, paint_run_state, strong, tree, without_controls};
+
+/// The longest title in a list, in characters.
+const TITLE_CHARS_MAX: usize = 60;
+
+/// A run in one line: how far, how much, how long.
+#[must_use]
+pub fn summary_line(status: &RunStatus) -> String {
+    let run = &status.run;
+    let mut parts = vec![format!(
+        "{} of {} done",
+        run.jobs.saturating_sub(run.open),
+        human::counted(run.jobs, "job")
+    )];
+    if status.totals.failed > 0 {
+        parts.push(format!("{} failed", status.totals.failed));
+    }
+    if run.tokens() > 0 {
+        parts.push(match run.limits.tokens {
+            Some(limit) => format!("{} of {}", human::count(run.tokens()), human::tokens(limit)),
+            None => human::tokens(run.tokens()),
+        });
+    }
+    if run.cost_micro_usd > 0 {
+        parts.push(match run.limits.cost_micro_usd {
+            Some(limit) => format!("{} of {}", human::money(run.cost_micro_usd), human::money(limit)),
+            None => human::money(run.cost_micro_usd),
+        });
+    }
+    parts.push(human::duration(status.wall_ms));
+    parts.join(" · ")
+}
+
+/// A run with its tree and the figures of its agents.
+#[must_use]
+pub fn status_text<Z: TimeZone>(status: &RunStatus, now: Timestamp, zone: &Z, columns: u16) -> String {
+    let run = &status.run;
+    let size = Size {
+        columns: usize::from(columns),
+        ..Size::UNBOUNDED
+    };
+    let mut text = format!(
+        "{}  {}\n",
+        paint_run_state(run.state, run.state.as_str()),
+        strong(&title_of(run))
+    );
+    text += &format!(
+        "{}\n",
+        dim(&format!(
+            "{}, submitted {}",
+            run.id,
+            human::day_time(run.created_at_ms, zone)
+        ))
+    );
+    text += &format!("{}\n\n", summary_line(status));
+    for line in tree(status, now, size) {
+        text += &line;
+        text.push('\n');
+    }
+    text.push('\n');
+    text += &figures(status).aligned(columns);
+    text
+}
+
+fn figures(status: &RunStatus) -> Table {
+    let mut table = Table::new(&[
+        "agent",
+        ">jobs",
+        ">tries",
+        ">in",
+        ">out",
+        ">cost",
+        ">calls",
+        ">tools",
+        ">blocked",
+        ">back-off",
+        ">queued",
+        ">running",
+    ]);
+    for agent in &status.agents {
+        table.row(figure_cells(&without_controls(&agent.agent), &agent.totals));
+    }
+    if status.agents.len() > 1 {
+        table.row(figure_cells("all", &status.totals));
+    }
+    table
+}
+
+fn figure_cells(name: &str, totals: &Totals) -> Vec<String> {
+    vec![
+        name.to_owned(),
+        human::count(totals.jobs),
+        human::count(totals.attempts),
+        human::count(totals.usage.input_tokens),
+        human::count(totals.usage.output_tokens),
+        human::money(totals.usage.cost_micro_usd),
+        human::count(totals.usage.model_calls),
+        human::count(totals.usage.tool_calls),
+        human::duration(totals.times.blocked_ms),
+        human::duration(totals.times.scheduled_ms),
+        human::duration(totals.times.queued_ms),
+        human::duration(totals.times.running_ms),
+    ]
+}
+
+/// Runs as a table.
+#[must_use]
+pub fn run_list<Z: TimeZone>(list: &RunList, zone: &Z) -> Table {
+    let mut table = Table::new(&["run", "state", ">done", ">tokens", ">cost", "submitted", "title"]);
+    for run in &list.runs {
+        table.row([
+            run.id.to_string(),
+            paint_run_state(run.state, run.state.as_str()),
+            format!("{}/{}", run.jobs.saturating_sub(run.open), run.jobs),
+            human::count(run.tokens()),
+            human::money(run.cost_micro_usd),
+            human::day_time(run.created_at_ms, zone),
+            human::cut(&title_of(run), TITLE_CHARS_MAX),
+        ]);
+    }
+    table
+}
+
+/// Jobs as a table.
+#[must_use]
+pub fn job_list(list: &JobList) -> Table {
+    let mut table = Table::new(&[
+        "job", "state", "name", "agent", ">tries", ">tokens", ">cost", ">running",
+    ]);
+    for job in &list.jobs {
+        table.row([
+            job.id.to_string(),
+            paint_job_state(job.state, job.state.as_str()),
+            without_controls(&job.name).into_owned(),
+            without_controls(&job.agent).into_owned(),
+            human::count(u64::from(job.attempts)),
+            human::count(job.usage.total_tokens()),
+            human::money(job.usage.cost_micro_usd),
+            human::duration(job.times.running_ms),
+        ]);
+    }
+    table
+}
+
+fn title_of(run: &RunSummary) -> String {
+    let title = human::first_line(&without_controls(&run.title), usize::MAX);
+    if title.is_empty() { "untitled".into() } else { title }
+}
+
+#[cfg(test)]
+mod tests {
+    use anstream::adapter::strip_str;
+    use chrono::Utc;
+
+    use super::*;
+    use crate::output::samples;
+
+    #[test]
+    fn a_run_shows_its_tree_and_what_each_agent_took() {
+        let text = status_text(&samples::status(), samples::NOW, &Utc, 120);
+        insta::assert_snapshot!(strip_str(&text));
+    }
+
+    #[test]
+    fn lists_have_one_line_for_each_run_and_job() {
+        let status = samples::status();
+        let runs = RunList {
+            runs: vec![status.run],
+            next: None,
+        };
+        let jobs = JobList {
+            jobs: status.jobs,
+            next: None,
+        };
+        insta::assert_snapshot!(run_list(&runs, &Utc).plain() + "\n" + &job_list(&jobs).plain());
+    }
+}

@@ -1,0 +1,79 @@
+//! Tables: aligned for people, tab-separated for programs.
+
+use comfy_table::{CellAlignment, ContentArrangement, presets};
+
+/// Rows under headings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    headings: Vec<&'static str>,
+    /// Columns that hold figures and are set flush right.
+    figures: Vec<usize>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// An empty table. A heading that begins with `>` is set flush right, as figures are.
+    #[must_use]
+    pub fn new(headings: &[&'static str]) -> Self {
+        let figures = headings
+            .iter()
+            .enumerate()
+            .filter(|(_, heading)| heading.starts_with('>'));
+        Self {
+            figures: figures.map(|(column, _)| column).collect(),
+            headings: headings.iter().map(|heading| heading.trim_start_matches('>')).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row. Line ends and tabs become spaces: a row is a line.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        let cells = cells.into_iter().map(|cell| cell.replace(['\t', '\n'], " "));
+        self.rows.push(cells.collect());
+    }
+
+    /// The table for people, with aligned columns no wider than `width`.
+    #[must_use]
+    pub fn aligned(&self, width: u16) -> String {
+        let mut table = comfy_table::Table::new();
+        table
+            .load_style(presets::NOTHING)
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(width)
+            .set_header(self.headings.iter().map(|heading| heading.to_uppercase()));
+        for row in &self.rows {
+            table.add_row(row);
+        }
+        for (index, column) in table.column_iter_mut().enumerate() {
+            column.set_padding((0, 2));
+            if self.figures.contains(&index) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        let lines = table.lines().map(|line| line.trim_end().to_owned() + "\n");
+        lines.collect()
+    }
+
+    /// The table for programs: a line of headings, then a line for each row, with tabs between the cells.
+    #[must_use]
+    pub fn plain(&self) -> String {
+        let headings = self.headings.join("\t") + "\n";
+        let line = |row: &Vec<String>| anstream::adapter::strip_str(&row.join("\t")).to_string() + "\n";
+        headings + &self.rows.iter().map(line).collect::<String>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_see_columns_and_programs_see_tabs() {
+        let mut table = Table::new(&["name", ">tokens"]);
+        table.row(["writer".into(), "1.2k".into()]);
+        table.row(["a\tb\nc".into(), "7".into()]);
+        assert_eq!(table.plain(), "name\ttokens\nwriter\t1.2k\na b c\t7\n");
+        let aligned = table.aligned(80);
+        assert_eq!(aligned.lines().next(), Some("NAME    TOKENS"));
+    }
+}

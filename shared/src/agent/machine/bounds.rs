@@ -23,6 +23,9 @@ pub const PARTIAL_BYTES_MAX: usize = 64 * 1024;
 /// The longest id of a call that is taken over from a model; providers refuse longer ones.
 pub const CALL_ID_CHARS_MAX: usize = 64;
 
+/// What the refusal of malformed arguments begins with.
+pub(super) const MALFORMED: &str = "malformed_arguments";
+
 /// The error result of a call that was not run.
 pub(super) fn refuse(call: &ToolCall, why: impl Into<String>) -> ToolReply {
     ToolReply {
@@ -54,9 +57,9 @@ pub(super) fn out_of_steps(limit: u32) -> JobError {
     )
 }
 
-/// The error of a job whose model cannot call tools.
-pub(super) fn bad_turns(malformed: bool, last: &str) -> JobError {
-    let code = if malformed {
+/// The error of a job whose model cannot call tools; `last` is what the last call was told.
+pub(super) fn bad_turns(last: &str) -> JobError {
+    let code = if last.starts_with(MALFORMED) {
         "malformed_tool_calls"
     } else {
         "refused_tool_calls"

@@ -41,9 +41,7 @@ pub(super) fn judge(setup: &Setup, state: &State, mut reply: ModelReply) -> Entr
         }
         return refuse_all(&reply.calls, why).into_entry(reply, Then::GoOn);
     }
-    let plan = Plan::of(setup, state, &reply.calls);
-    let then = plan.then(state, &reply.calls);
-    plan.into_entry(reply, then)
+    Plan::of(setup, state, &reply.calls).into_entry(reply, Then::GoOn)
 }
 
 /// Gives each call an id that no other call of the conversation has and that each provider takes.
@@ -84,7 +82,6 @@ fn fail(reply: ModelReply, why: &str, error: crate::job::JobError) -> Entry {
 #[derive(Default)]
 struct Plan {
     answered: Vec<ToolReply>,
-    malformed: bool,
     /// The ids of jobs whose calls were refused.
     lost: Vec<String>,
     todos: Option<Vec<Todo>>,
@@ -108,8 +105,7 @@ impl Plan {
             let read = match arguments::parse(&call.arguments) {
                 Ok(read) => read,
                 Err(problem) => {
-                    plan.malformed = true;
-                    plan.refuse(call, format!("malformed_arguments: {problem}"));
+                    plan.refuse(call, format!("{}: {problem}", bounds::MALFORMED));
                     continue;
                 }
             };
@@ -187,19 +183,6 @@ impl Plan {
             }),
             Err(problem) => self.refuse(call, problem),
         }
-    }
-
-    /// A reply of whose calls none could be used is a bad turn, and some in a row end the job.
-    fn then(&self, state: &State, calls: &[ToolCall]) -> Then {
-        let refused: Vec<&ToolReply> = self.answered.iter().filter(|reply| reply.error).collect();
-        let bad = refused.len() == calls.len();
-        if bad && state.tally.bad_turns + 1 >= bounds::BAD_TURNS_MAX {
-            let last = refused.last().map(|reply| reply.content.as_str()).unwrap_or_default();
-            return Then::Fail {
-                error: bounds::bad_turns(self.malformed, last),
-            };
-        }
-        Then::GoOn
     }
 
     fn into_entry(self, reply: ModelReply, then: Then) -> Entry {

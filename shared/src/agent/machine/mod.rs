@@ -130,6 +130,9 @@ impl Machine {
             Stage::Asking if self.state.tally.steps >= self.setup.limits.steps() => {
                 Action::Fail(self.with_partial(bounds::out_of_steps(self.setup.limits.steps())))
             }
+            Stage::Asking if self.state.tally.bad_turns >= bounds::BAD_TURNS_MAX => {
+                Action::Fail(self.with_partial(bounds::bad_turns(&self.state.last_refusal)))
+            }
             Stage::Asking => Action::CallModel(self.request()),
             Stage::Working(turn) => {
                 let (tools, controls, unqueued) = (turn.tools(), turn.controls(), turn.unqueued());

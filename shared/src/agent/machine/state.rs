@@ -64,6 +64,8 @@ pub(super) struct State {
     /// The answer so far, while it is cut and continued.
     pub pieces: String,
     pub last_tool: Option<String>,
+    /// What the last call was told in the last reply of whose calls none could be used.
+    pub last_refusal: String,
 }
 
 impl State {
@@ -128,8 +130,7 @@ impl State {
         }
         let reply = &replied.reply;
         self.step += 1;
-        let refused = replied.answered.iter().filter(|reply| reply.error).count();
-        self.count(reply, refused, &replied.then);
+        self.count(reply, &replied.then);
         self.remember_text(reply, &replied.then);
         self.call_ids.extend(reply.calls.iter().map(|call| call.id.clone()));
         if let Some(call) = reply.calls.last() {
@@ -148,14 +149,12 @@ impl State {
         Ok(())
     }
 
-    fn count(&mut self, reply: &ModelReply, refused: usize, then: &Then) {
+    fn count(&mut self, reply: &ModelReply, then: &Then) {
         let tally = &mut self.tally;
         tally.steps += 1;
         let cut = reply.stop == StopReason::Length;
         if !reply.calls.is_empty() {
-            let useless = refused == reply.calls.len();
             tally.cut_turns = if cut { tally.cut_turns + 1 } else { 0 };
-            tally.bad_turns = if useless && !cut { tally.bad_turns + 1 } else { 0 };
             tally.continuations = 0;
         }
         match then {
@@ -221,6 +220,13 @@ impl State {
     fn close_turn(&mut self) {
         let Stage::Working(turn) = &self.stage else { return };
         let Some((results, then)) = turn.complete() else { return };
+        match turn.all_refused() {
+            Some(refusal) => {
+                self.tally.bad_turns += 1;
+                self.last_refusal = refusal.to_owned();
+            }
+            None => self.tally.bad_turns = 0,
+        }
         self.messages.extend(results.into_iter().map(Message::Tool));
         self.stage = match then {
             Then::GoOn => Stage::Asking,

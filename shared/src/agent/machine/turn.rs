@@ -2,6 +2,7 @@
 
 use super::entry::{Child, ChildMode, ChildRequest, ControlCall, Replied, Then};
 use crate::agent::tool::{ToolCall, ToolReply};
+use crate::agent::transcript::StopReason;
 use crate::agent::{control, data};
 
 /// The calls of the last reply, their results, and what happens when all are there.
@@ -13,6 +14,12 @@ pub(super) struct Turn {
     children: Vec<ChildRequest>,
     queued: Vec<Child>,
     controls: Vec<ControlCall>,
+    /// How many calls were refused: not run, for what they ask or how.
+    refused: usize,
+    /// What the last refused call was told.
+    refusal: String,
+    /// Whether the length limit cut the reply, so that none of its calls runs.
+    is_cut: bool,
     then: Then,
 }
 
@@ -24,6 +31,9 @@ impl Turn {
             children: replied.children.clone(),
             queued: Vec::new(),
             controls: replied.controls.clone(),
+            refused: 0,
+            refusal: String::new(),
+            is_cut: replied.reply.stop == StopReason::Length,
             then: replied.then.clone(),
         }
     }
@@ -38,6 +48,10 @@ impl Turn {
         };
         if self.results[place].is_some() {
             return Err(format!("call `{}` has its result already", reply.call_id));
+        }
+        if reply.error && (!ran || self.is_unqueued(&reply.call_id)) {
+            self.refused += 1;
+            self.refusal.clone_from(&reply.content);
         }
         if ran && self.is_ordinary(&reply.call_id) {
             reply.content = data::quote_output(&reply.name, &reply.content);
@@ -65,6 +79,12 @@ impl Turn {
     pub fn complete(&self) -> Option<(Vec<ToolReply>, Then)> {
         let results: Option<Vec<ToolReply>> = self.results.iter().cloned().collect();
         results.map(|results| (results, self.then.clone()))
+    }
+
+    /// What the last call was told, if all were refused although the reply was complete.
+    pub fn all_refused(&self) -> Option<&str> {
+        let all = !self.calls.is_empty() && self.refused == self.calls.len() && !self.is_cut;
+        all.then_some(self.refusal.as_str())
     }
 
     /// Whether the call still waits for its result.
@@ -109,6 +129,11 @@ impl Turn {
             .filter(|child| self.is_open(&child.call_id))
             .cloned()
             .collect()
+    }
+
+    fn is_unqueued(&self, call_id: &str) -> bool {
+        let asked = self.children.iter().any(|request| request.call_id == call_id);
+        asked && !self.queued.iter().any(|child| child.call_id == call_id)
     }
 
     fn is_ordinary(&self, call_id: &str) -> bool {

@@ -1,1 +1,0 @@
-//! The loop against the real store.

@@ -1,5 +1,7 @@
 //! A job's outcome, as another agent reads it.
 
+use std::borrow::Cow;
+
 use super::data;
 use super::delegation::TASK;
 use super::machine::Child;
@@ -35,12 +37,9 @@ pub fn answer(result: &JobResult) -> String {
 /// [`answer`] with a bound of the caller's.
 #[must_use]
 pub fn answer_within(result: &JobResult, bytes_max: usize) -> String {
-    let text = if result.text.is_empty() {
-        result.data.as_ref().map(ToString::to_string).unwrap_or_default()
-    } else {
-        result.text.clone()
-    };
-    let mut shown = cut(&data::disarm(&text), bytes_max);
+    let data = result.data.as_ref().filter(|_| result.text.is_empty());
+    let text = data.map_or_else(|| Cow::from(&result.text), |data| Cow::from(data.to_string()));
+    let mut shown = data::disarm(&cut(&text, bytes_max));
     for note in &result.notes {
         shown.push_str("\n[note: ");
         shown.push_str(&data::disarm(note));

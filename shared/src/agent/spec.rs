@@ -80,6 +80,9 @@ pub struct AgentSpec {
     /// The agents it may hand work to; absent means none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agents: Option<Vec<String>>,
+    /// Replaces the text of the `task` tool; `{agents}` in it becomes the list of `agents` with their descriptions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_template: Option<String>,
     /// Whether it plans with `write_todos`; on by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub todos: Option<bool>,

@@ -7,7 +7,7 @@ use legwork_shared::store::JobQuery;
 use legwork_shared::time::Timestamp;
 
 use super::write::{Patience, Written};
-use super::{Attempt, AttemptError, Report, Signals};
+use super::{Attempt, AttemptError, Report};
 
 /// How many jobs are listed at a time.
 const PAGE: usize = 256;
@@ -52,7 +52,7 @@ impl Attempt {
         target: JobId,
         steer: &Steer,
         report: &(dyn Fn(Steered) -> Report + Send + Sync),
-    ) -> Result<Signals, AttemptError> {
+    ) -> Result<Steered, AttemptError> {
         let _writing = self.writing.lock().await;
         let mut patience = Patience::new();
         loop {
@@ -82,7 +82,7 @@ impl Attempt {
             }
             if self.try_write(batch, &mut patience).await? == Written::Yes {
                 self.control.applied(&report.applied);
-                return Ok(Signals::of(&self.job()));
+                return Ok(steered);
             }
         }
     }

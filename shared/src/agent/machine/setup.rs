@@ -88,7 +88,7 @@ impl Setup {
             temperature_milli: agent.temperature_milli,
             tools: Vec::new(),
             agents: Vec::new(),
-            task_template: None,
+            task_template: agent.task_template.clone(),
             todos: agent.todos.unwrap_or(true),
             answer: None,
             depth: 0,

@@ -32,7 +32,7 @@ pub(super) const KNOWN: [&str; 20] = [
     "temperature",
     "queue",
     "limits",
-    "version",
+    "task_template",
 ];
 
 /// The hottest sampling that a provider takes.
@@ -68,6 +68,7 @@ pub(super) struct Written {
     fallback_models: Option<Names>,
     runner: Option<Runner>,
     agents: Option<Names>,
+    task_template: Option<String>,
     todos: Option<bool>,
     response_format: Option<Value>,
     input_schema: Option<Value>,
@@ -141,6 +142,7 @@ impl Written {
                 .map(|names| tool_names(names.0, "excluded_tools", file, warnings))
                 .unwrap_or_default(),
             agents: self.agents.map(|names| names.0),
+            task_template: self.task_template,
             todos: self.todos,
             response_format: self.response_format,
             input_schema: self.input_schema,

@@ -15,7 +15,7 @@ fn said(fault: Result<ParsedAgent, Fault>) -> String {
 fn s06_an_agent_is_read_with_all_its_fields() {
     let read = front(
         "name: scout\ndescription: Finds things.\ntools: [grep, read_file]\nexcluded_tools: shell\nmodel: openai:gpt-5\n\
-         fallback_models: [ollama:llama3]\nagents: researcher, reviewer\ntodos: false\nmax_steps: 7\n\
+         fallback_models: [ollama:llama3]\nagents: researcher, reviewer\ntask_template: 'Pick: {agents}'\ntodos: false\nmax_steps: 7\n\
          response_format: {type: object}\ninput_schema: {type: object}\nmax_output_tokens: 100\ntemperature: 0.25\n\
          queue: fast\nlimits: {tokens: 1000, timeout_ms: 5}",
     );
@@ -30,6 +30,7 @@ fn s06_an_agent_is_read_with_all_its_fields() {
         tools: Some(names(&["grep", "read_file"])),
         excluded_tools: names(&["shell"]),
         agents: Some(names(&["researcher", "reviewer"])),
+        task_template: Some("Pick: {agents}".to_owned()),
         todos: Some(false),
         response_format: Some(value!({"type": "object"})),
         input_schema: Some(value!({"type": "object"})),

@@ -35,8 +35,7 @@ impl Session<'_> {
         match self.attempt.submit_children_noted(jobs, &report, after).await {
             Ok(children) => {
                 let entries = entries(&children);
-                self.believe(&entries)?;
-                self.pending = super::session::Pending::default();
+                self.written(&entries)?;
                 Ok((count > 0).then_some(Verdict::Waiting(BlockedOn::Children)))
             }
             // The run has no room for all of them: what fits is handed out, the others are refused.
@@ -181,18 +180,11 @@ impl Session<'_> {
             };
             self.machine.on(Input::Answered(vec![reply]))
         };
-        let last = std::sync::Mutex::new(Steered::Done);
-        let report = |steered: Steered| {
-            *last.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = steered;
-            self.report(&entries(steered), None)
-        };
+        let report = |steered: Steered| self.report(&entries(steered), None);
         match self.attempt.steer(job, steer, &report).await {
-            Ok(_) => {
-                let steered = *last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            Ok(steered) => {
                 let entries = entries(steered);
-                self.believe(&entries)?;
-                self.pending = super::session::Pending::default();
-                Ok(())
+                self.written(&entries)
             }
             Err(AttemptError::Refused { .. }) => {
                 let answer = ToolReply {

@@ -107,8 +107,13 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Folds entries into the loop that are written, or will be by the next report.
-    pub(super) fn believe(&mut self, entries: &[Entry]) -> Result<(), Stop> {
+    /// Folds in entries that were written together with all that was pending.
+    pub(super) fn written(&mut self, entries: &[Entry]) -> Result<(), Stop> {
+        self.pending = Pending::default();
+        self.believe(entries)
+    }
+
+    fn believe(&mut self, entries: &[Entry]) -> Result<(), Stop> {
         self.machine
             .apply(entries)
             .map_err(|error| JobError::fatal(FailReason::Error, "journal", error.to_string()).into())

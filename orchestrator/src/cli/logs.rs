@@ -9,8 +9,8 @@ use legwork_shared::id::JobId;
 use legwork_shared::job::Job;
 use legwork_shared::store::Store;
 
-use super::base::{Context, Exit, Missing, Stop};
-use crate::output::{Detail, ending, journal_entry, opening};
+use super::base::{Context, Exit, Format, Missing, Stop, print};
+use crate::output::{Detail, ending, is_opening, journal_entry, opening};
 
 /// Journal entries that are read at a time: a page stays small even where each holds a large reply.
 const PAGE: usize = 64;
@@ -41,24 +41,27 @@ pub async fn logs(args: &LogsArgs, context: &Context) -> Result<Exit, Stop> {
     let store = coordinator.store().as_ref();
     let detail = if args.full { Detail::Full } else { Detail::Short };
     let mut changes = store.changes();
-    let mut job = load(store, id).await?;
-    context.out.part(&job.spec, |_| opening(&job, detail, &Local))?;
     let mut next = 0;
-    loop {
+    let job = loop {
         changes.mark_unchanged();
         // The record first: once it says that the job has ended, its journal is complete.
-        job = load(store, id).await?;
-        next = entries(store, id, next, detail, context).await?;
+        let job = load(store, id).await?;
+        next = entries(store, &job, next, detail, context).await?;
         if !args.follow || job.state().is_terminal() {
-            break;
+            break job;
         }
         // Neither an early nor a late look does harm: both ends of the wait lead to the same reading.
         let _ = tokio::time::timeout(REST, changes.changed()).await;
+    };
+    if next == 0 && context.out.format == Format::Text {
+        print(&opening(&job, detail, &Local))?;
     }
     if let Some(outcome) = job.phase.outcome() {
+        // Without a journal the answer has not been shown yet.
+        let answer = if next == 0 { Some(detail) } else { None };
         context
             .out
-            .part(outcome, |outcome| ending(outcome, job.phase.since(), &Local))?;
+            .part(outcome, |outcome| ending(outcome, answer, job.phase.since(), &Local))?;
     }
     Ok(if args.follow {
         Exit::of_job(job.state())
@@ -79,10 +82,14 @@ async fn load(store: &dyn Store, id: JobId) -> Result<Job, Fault> {
 }
 
 /// Prints the entries from `next` on and returns the place after them.
-async fn entries(store: &dyn Store, id: JobId, mut next: u32, detail: Detail, context: &Context) -> Result<u32, Stop> {
+async fn entries(store: &dyn Store, job: &Job, mut next: u32, detail: Detail, context: &Context) -> Result<u32, Stop> {
     loop {
-        let page = store.journal(id, next, PAGE).await?;
+        let page = store.journal(job.id, next, PAGE).await?;
         for entry in &page {
+            // An agent's journal begins with the request itself.
+            if entry.seq == 0 && context.out.format == Format::Text && !is_opening(entry) {
+                print(&opening(job, detail, &Local))?;
+            }
             context.out.part(entry, |entry| journal_entry(entry, detail, &Local))?;
             next = entry.seq + 1;
         }

@@ -1,6 +1,7 @@
 //! `legwork result`: what a run or a job found.
 
-use std::path::PathBuf;
+use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use legwork_orchestrator::coordinator::Target;
@@ -8,8 +9,11 @@ use legwork_shared::fault::{Code, Fault};
 use legwork_shared::run::RunState;
 use legwork_shared::wire::RunResult;
 
-use super::base::{Context, Exit, Missing, Stop, find_run_view, job_result, load_status, run_result, say, write_whole};
-use crate::output::{results_text, run_ending};
+use super::base::{
+    Context, Exit, Format, Missing, Stop, find_run_view, job_result, load_status, print, print_bytes, run_result, say,
+    write_whole,
+};
+use crate::output::{results_text, run_ending, without_controls};
 
 /// What `legwork result` is told.
 #[derive(Debug, Args)]
@@ -57,13 +61,21 @@ pub async fn result(args: &ResultArgs, context: &Context) -> Result<Exit, Stop> 
     Ok(Exit::of_run(result.state))
 }
 
-/// Writes results where they are wanted.
+/// Writes results where they are wanted: into the file if there is one, else to stdout. Programs read of them on stdout in
+/// any case, people only where there are some.
 ///
 /// # Errors
 /// [`Stop`] if that cannot be written.
-pub fn deliver(result: &RunResult, out: Option<&std::path::Path>, context: &Context) -> Result<(), Stop> {
-    match out {
-        Some(path) => Ok(write_whole(path, results_text(result).as_bytes())?),
-        None => context.out.view(result, results_text),
+pub fn deliver(result: &RunResult, out: Option<&Path>, context: &Context) -> Result<(), Stop> {
+    let text = results_text(result);
+    if let Some(path) = out.filter(|_| !result.results.is_empty()) {
+        write_whole(path, text.as_bytes())?;
+    }
+    match (context.out.format, out) {
+        (Format::Json, _) => context.out.view(result, results_text),
+        // A program gets the bytes as they are; a terminal must not obey what a model wrote.
+        (Format::Text, None) if io::stdout().is_terminal() => print(&without_controls(&text)),
+        (Format::Text, None) => print_bytes(text.as_bytes()),
+        (Format::Text, Some(_)) => Ok(()),
     }
 }

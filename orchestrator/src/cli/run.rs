@@ -10,8 +10,8 @@ use clap::Args;
 use legwork_shared::fault::{Code, Fault};
 use legwork_shared::id::RunId;
 use legwork_shared::plan::Plan;
-use legwork_shared::run::RunState;
-use legwork_shared::store::Store;
+use legwork_shared::run::{DEFAULT_TENANT, RunState};
+use legwork_shared::store::{RunQuery, Store};
 use legwork_shared::submit::DEFAULT_QUEUE;
 use legwork_shared::wire::RunStatus;
 use legwork_worker::model::{ModelErrorCode, Models};
@@ -22,7 +22,7 @@ use super::base::{
     load_status, read_text, run_result, say,
 };
 use super::engine::{Engine, EngineOptions};
-use super::live::{Followed, Lines, Mirror, Quiet, Screen, Viewer, follow};
+use super::live::{Followed, HiddenControls, Lines, Mirror, Quiet, Screen, Viewer, follow};
 use super::plans::{self, Limits};
 use super::result::deliver;
 use super::{library, models, runners};
@@ -30,6 +30,8 @@ use crate::output::{dim, human, run_ending};
 
 /// How long steps in flight may go on after the first Ctrl-C: a person waits for the prompt.
 const DRAIN: Duration = Duration::from_secs(5);
+/// The newest runs among which open ones are looked for; older ones have hardly been left open.
+const OTHERS_LOOKED_AT: usize = 50;
 /// The agent that answers a question if none is named.
 const COORDINATOR: &str = "coordinator";
 
@@ -183,6 +185,7 @@ pub async fn work(
     out: Option<&Path>,
 ) -> Result<Exit, Stop> {
     let mut mirror = Mirror::load(store.clone(), run, 0).await?;
+    tell_of_others(context, store.as_ref(), run).await?;
     let options = EngineOptions {
         name: None,
         queues: queues_of(&mirror),
@@ -190,6 +193,7 @@ pub async fn work(
         drain: DRAIN,
     };
     let engine = Engine::start(context, store, runners::all(models), options)?;
+    let _hidden = HiddenControls::new();
     let followed = {
         let mut viewer = viewer(context);
         follow(&mut mirror, viewer.as_mut(), &engine.stopping()).await
@@ -200,6 +204,28 @@ pub async fn work(
     engine.finish().await?;
     followed?;
     finish(context, store, run, out).await
+}
+
+/// A worker takes whatever is queued: other open runs of the store go on as well, and that may cost something.
+async fn tell_of_others(context: &Context, store: &dyn Store, run: RunId) -> Result<(), Stop> {
+    let query = RunQuery {
+        tenant: DEFAULT_TENANT.to_owned(),
+        before: None,
+        limit: OTHERS_LOOKED_AT,
+    };
+    let runs = store.runs(&query).await?.items;
+    let open = runs
+        .iter()
+        .filter(|view| view.state == RunState::Active && view.run.id != run);
+    let open: Vec<String> = open.map(|view| view.run.id.to_string()).collect();
+    if !open.is_empty() && context.out.format == Format::Text {
+        let names: Vec<&str> = open.iter().map(String::as_str).collect();
+        say(&dim(&format!(
+            "other open runs of the store go on as well: {}",
+            human::some_names(&names, 3)
+        )));
+    }
+    Ok(())
 }
 
 /// The queues of a run's jobs, and of those that its agents may hand out: nobody else is there to take them.
@@ -234,12 +260,8 @@ pub async fn wait(context: &Context, store: &Arc<dyn Store>, run: RunId) -> Resu
 /// [`Stop`] where that cannot be read or written.
 pub async fn finish(context: &Context, store: &Arc<dyn Store>, run: RunId, out: Option<&Path>) -> Result<Exit, Stop> {
     let status = load_status(store.as_ref(), run).await?;
-    if status.run.state != RunState::Active {
-        let result = run_result(context, store.as_ref(), run).await?;
-        if status.run.state == RunState::Succeeded || !result.results.is_empty() {
-            deliver(&result, out, context)?;
-        }
-    }
+    let result = run_result(context, store.as_ref(), run).await?;
+    deliver(&result, out, context)?;
     let exit = conclude(context, &status)?;
     if let (Some(path), Exit::Success, Format::Text) = (out, exit, context.out.format) {
         say(&format!("the report is in {}", path.display()));

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::base::{Context, Exit, Missing, Out, Stop};
 use super::live::{Followed, Mirror, Viewer, follow};
-use crate::output::event_line;
+use crate::output::{dim, event_line};
 
 /// What `legwork watch` is told.
 #[derive(Debug, Args)]
@@ -45,7 +45,9 @@ impl Viewer for Printer {
     fn show(&mut self, mirror: &Mirror, events: &[EventView]) -> Result<(), Stop> {
         for event in events {
             self.out.part(event, |event| {
-                event_line(event, &Local, &|job| mirror.name_of(job)) + "\n"
+                // The number is what `--after` takes.
+                let number = dim(&format!("{:>4}", event.seq));
+                format!("{number}  {}\n", event_line(event, &Local, &|job| mirror.name_of(job)))
             })?;
         }
         Ok(())

@@ -6,14 +6,14 @@ use legwork_shared::run::RunState;
 use legwork_shared::time::Timestamp;
 use legwork_shared::wire::{JobView, RunResult, RunStatus};
 
-use super::{human, paint_job_state, paint_run_state, summary_line, symbol, without_controls};
+use super::{Detail, body, human, paint_job_state, paint_run_state, summary_line, symbol, without_controls};
 
 /// Failed jobs that the end of a run names; more are counted.
 const FAILED_SHOWN_MAX: usize = 5;
 
-/// An outcome as the last line of a log, and what a failed job had done until then.
+/// An outcome as the last line of a log; before it the answer, where `answer` says in which detail.
 #[must_use]
-pub fn ending<Z: TimeZone>(outcome: &Outcome, at: Timestamp, zone: &Z) -> String {
+pub fn ending<Z: TimeZone>(outcome: &Outcome, answer: Option<Detail>, at: Timestamp, zone: &Z) -> String {
     let state = outcome.state();
     let words = match outcome {
         Outcome::Succeeded { .. } => "succeeded".to_owned(),
@@ -28,7 +28,12 @@ pub fn ending<Z: TimeZone>(outcome: &Outcome, at: Timestamp, zone: &Z) -> String
         }
         Outcome::Skipped { cause } => format!("skipped because of {cause}"),
     };
-    format!("{} {}\n", human::clock_time(at, zone), paint_job_state(state, &words))
+    let text = outcome
+        .result()
+        .zip(answer)
+        .map(|(result, detail)| body(&result.text, detail));
+    let last = format!("{} {}\n", human::clock_time(at, zone), paint_job_state(state, &words));
+    text.unwrap_or_default() + &last
 }
 
 /// The last words about a run: how it ended and what it took, and why where it did not succeed.
@@ -105,7 +110,7 @@ mod tests {
     #[test]
     fn an_ending_is_one_line() {
         let error = JobError::fatal(FailReason::Budget, "budget", "no tokens are left");
-        let text = ending(&Outcome::Failed { error }, samples::NOW, &Utc);
+        let text = ending(&Outcome::Failed { error }, None, samples::NOW, &Utc);
         assert_eq!(
             strip_str(&text).to_string(),
             "19:51:24 failed: budget: no tokens are left\n"

@@ -80,6 +80,12 @@ struct ShownUpdate {
     data: Option<Value>,
 }
 
+/// Whether an entry holds what the job was asked.
+#[must_use]
+pub fn is_opening(entry: &JournalEntry) -> bool {
+    entry.entry.get("entry").and_then(Value::as_str) == Some("opened")
+}
+
 /// An entry of a journal as a part of the conversation.
 #[must_use]
 pub fn journal_entry<Z: TimeZone>(entry: &JournalEntry, detail: Detail, zone: &Z) -> String {
@@ -190,7 +196,8 @@ fn heading(time: &str, who: &str, about: &str) -> String {
 }
 
 /// A text under its heading, cut if only its beginning is wanted.
-fn body(text: &str, detail: Detail) -> String {
+#[must_use]
+pub fn body(text: &str, detail: Detail) -> String {
     let text = without_controls(text.trim_end());
     if text.is_empty() {
         return String::new();

@@ -16,7 +16,7 @@ mod tree;
 pub use ending::{ending, results_text, run_ending};
 pub use event::event_line;
 pub use fault::fault_text;
-pub use journal::{Detail, journal_entry, opening};
+pub use journal::{Detail, body, is_opening, journal_entry, opening};
 pub use status::{job_list, run_list, status_text, summary_line};
 pub use style::{dim, paint_job_state, paint_run_state, strong, symbol, without_controls};
 pub use table::Table;

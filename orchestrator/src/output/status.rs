@@ -21,16 +21,19 @@ pub fn summary_line(status: &RunStatus) -> String {
     if status.totals.failed > 0 {
         parts.push(format!("{} failed", status.totals.failed));
     }
-    if run.tokens() > 0 {
+    // What was spent, not what calls in flight have reserved: that would jump up and down.
+    let spent = status.totals.usage;
+    let (tokens, cost) = (spent.total_tokens(), spent.cost_micro_usd);
+    if tokens > 0 {
         parts.push(match run.limits.tokens {
-            Some(limit) => format!("{} of {}", human::count(run.tokens()), human::tokens(limit)),
-            None => human::tokens(run.tokens()),
+            Some(limit) => format!("{} of {}", human::count(tokens), human::tokens(limit)),
+            None => human::tokens(tokens),
         });
     }
-    if run.cost_micro_usd > 0 {
+    if cost > 0 {
         parts.push(match run.limits.cost_micro_usd {
-            Some(limit) => format!("{} of {}", human::money(run.cost_micro_usd), human::money(limit)),
-            None => human::money(run.cost_micro_usd),
+            Some(limit) => format!("{} of {}", human::money(cost), human::money(limit)),
+            None => human::money(cost),
         });
     }
     parts.push(human::duration(status.wall_ms));

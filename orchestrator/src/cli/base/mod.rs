@@ -14,7 +14,7 @@ pub use context::{Context, Format, Missing};
 pub use exit::{EXIT_CODES, Exit, Stop};
 pub use flags::{AgentsFlag, Flags, ModelFlag, SlotsFlag, WorkerFlags};
 pub use input::{STDIN, absolute_sources, read_text, write_whole};
-pub use print::{Out, columns, print_bytes};
+pub use print::{Out, columns, print, print_bytes};
 pub use talk::{Under, say, start_log, under};
 pub use views::{find_run_view, job_views, load_jobs, load_status};
 

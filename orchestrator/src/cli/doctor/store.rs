@@ -77,7 +77,7 @@ async fn workers(context: &Context, store: &SqliteStore) -> Result<Finding, Stor
             let now = store.now();
             let names = alive
                 .iter()
-                .map(|worker| format!("{} ({})", worker.name, human::ago(worker.started_at, now)));
+                .map(|worker| format!("{}, started {}", worker.name, human::ago(worker.started_at, now)));
             let names: Vec<String> = names.collect();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             Finding::fine(

@@ -17,7 +17,8 @@ const BOX_WIDTH_MIN: f64 = 96.0;
 const HEAD: &str = r##"<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
 <path d="M0 0 L8 4 L0 8 z" fill="#6b7280"/></marker></defs>
 <style>text{font-family:system-ui,sans-serif;text-anchor:middle}.n{font-size:13px;fill:#111827}
-.s{font-size:11px;fill:#4b5563}.l{fill:none;stroke:#6b7280;stroke-width:1.3}</style>
+.s{font-size:11px;fill:#4b5563}.l{fill:none;stroke:#6b7280;stroke-width:1.3}
+.c{paint-order:stroke;stroke:#ffffff;stroke-width:4px}</style>
 <rect width="100%" height="100%" fill="#ffffff"/>"##;
 
 /// The picture of `graph`.
@@ -89,7 +90,7 @@ fn draw_line(out: &mut String, line: &Line, points: &[Point]) {
     let _ = writeln!(out, r#"<path class="l" d="{path}"{dashes} marker-end="url(#arrow)"/>"#);
     if let (Some(label), [.., before, last]) = (label, points) {
         let (x, y) = (f64::midpoint(before.x, last.x), f64::midpoint(before.y, last.y));
-        let _ = writeln!(out, r#"<text class="s" x="{x:.1}" y="{:.1}">{label}</text>"#, y - 3.0);
+        let _ = writeln!(out, r#"<text class="s c" x="{x:.1}" y="{:.1}">{label}</text>"#, y - 3.0);
     }
 }
 

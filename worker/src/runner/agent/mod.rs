@@ -22,7 +22,6 @@ use legwork_shared::job::{FailReason, JobError, Verdict};
 
 pub use mind::{FindModel, FoundModel, NoModels};
 pub(super) use mind::{Mind, Turn};
-pub use tools::standard as standard_tools;
 
 use super::Runner;
 use crate::attempt::Attempt;
@@ -39,7 +38,7 @@ pub struct Workshop {
 }
 
 impl Workshop {
-    /// A workshop with these tools; [`standard_tools`] are those that every worker has.
+    /// A workshop with these tools; [`ToolBox::standard`] has those that every worker has.
     #[must_use]
     pub fn new(tools: ToolBox, limits: ToolLimits) -> Self {
         Self {

@@ -7,28 +7,8 @@ use legwork_shared::agent::{AgentSpec, delegation, todos};
 use legwork_shared::job::{FailReason, JobError};
 
 use crate::docs::{Corpus, DocIndex, Document};
-use crate::tool::calculate::Calculate;
-use crate::tool::files::{EditFile, Glob, Grep, Ls, ReadFile, WriteFile};
-use crate::tool::search_docs::SearchDocs;
-use crate::tool::{DocHit, DocSearch, DocSearchError, ToolBox, ToolBoxError};
+use crate::tool::{DocHit, DocSearch, DocSearchError, ToolBox};
 use crate::workspace::{SOURCES_FOLDER, Sources};
-
-/// The tools that every worker has: files, search, arithmetic.
-///
-/// # Errors
-/// [`ToolBoxError`] if two of them have one name.
-pub fn standard() -> Result<ToolBox, ToolBoxError> {
-    let mut tools = ToolBox::empty();
-    tools.add_file_tool(Arc::new(Ls))?;
-    tools.add_file_tool(Arc::new(ReadFile))?;
-    tools.add_file_tool(Arc::new(WriteFile))?;
-    tools.add_file_tool(Arc::new(EditFile))?;
-    tools.add_file_tool(Arc::new(Glob))?;
-    tools.add_file_tool(Arc::new(Grep))?;
-    tools.add(Arc::new(SearchDocs))?;
-    tools.add(Arc::new(Calculate))?;
-    Ok(tools)
-}
 
 /// Whether the agent loop handles a tool itself.
 fn is_of_the_loop(name: &str) -> bool {
@@ -124,7 +104,7 @@ mod tests {
 
     #[test]
     fn s06_every_shipped_agent_finds_the_tools_that_it_names() {
-        let all = standard().unwrap();
+        let all = ToolBox::standard();
         let library = AgentLibrary::shipped();
         for name in library.names() {
             let agent = library.get(name).unwrap();
@@ -134,7 +114,7 @@ mod tests {
 
     #[test]
     fn s14_tools_that_the_loop_handles_itself_are_no_slip() {
-        let all = standard().unwrap();
+        let all = ToolBox::standard();
         let agent = AgentSpec {
             name: "a".to_owned(),
             tools: Some(vec!["calculate".to_owned(), "task".to_owned()]),

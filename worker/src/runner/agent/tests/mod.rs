@@ -3,6 +3,7 @@
 mod crash;
 mod delegation;
 mod models;
+mod scripts;
 mod steering;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -19,13 +20,13 @@ use legwork_shared::store::{ClaimRequest, Store};
 use legwork_shared::submit::DEFAULT_QUEUE;
 use serde_json::{Value, json};
 
-use super::{AgentRunner, FindModel, FoundModel, Workshop, standard_tools};
+use super::{AgentRunner, FindModel, FoundModel, Workshop};
 use crate::attempt::Attempt;
 use crate::model::{ChatModel, Delta, ErrorClass, ModelConfigError, ModelError, ModelErrorCode};
 use crate::runner::Runner;
 use crate::runner::scripted::Scripted;
 use crate::testing::Bench;
-use crate::tool::ToolLimits;
+use crate::tool::{ToolBox, ToolLimits};
 
 /// What a made-up model does when it is asked.
 pub enum Act {
@@ -111,7 +112,7 @@ pub struct World {
 
 impl World {
     pub fn new(puppets: Puppets) -> Self {
-        let workshop = Arc::new(Workshop::new(standard_tools().unwrap(), ToolLimits::default()));
+        let workshop = Arc::new(Workshop::new(ToolBox::standard(), ToolLimits::default()));
         Self {
             bench: Bench::new(),
             agent: AgentRunner::new(Arc::new(puppets), Arc::clone(&workshop)),

@@ -214,3 +214,51 @@ async fn d43_a_provider_that_does_not_count_is_charged_by_estimate() {
         "{usage:?}"
     );
 }
+
+#[tokio::test]
+async fn s33_the_documents_of_the_run_are_listed_at_the_start_and_searched_on_demand() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(
+        folder.path().join("birds.md"),
+        "# Birds\n\nThe kiwi of New Zealand cannot fly.\n",
+    )
+    .unwrap();
+    let search = calls(&[("s", "search_docs", json!({"query": "kiwi fly"}))]);
+    let (puppets, puppet) = Puppets::one(vec![search, says("It cannot.")]);
+    let world = World::new(puppets);
+    let mut plan = plan(vec![agent("worker")]);
+    plan.sources = vec![folder.path().display().to_string()];
+    world.bench.submit(&plan).await;
+    world.finish().await;
+    let asked = puppet.requests();
+    let told = format!("{:?}", asked[0].messages);
+    assert!(
+        told.contains("# Files") && told.contains("sources/birds.md (45 bytes, text/markdown)"),
+        "{told}"
+    );
+    let Some(Message::Tool(found)) = asked[1].messages.last() else {
+        panic!()
+    };
+    assert!(
+        found.content.contains("sources/birds.md") && found.content.contains("cannot fly"),
+        "{}",
+        found.content
+    );
+}
+
+#[tokio::test]
+async fn a_source_that_is_not_on_this_machine_fails_the_attempt_and_not_the_job_at_once() {
+    let world = World::new(Puppets::one(vec![]).0);
+    let mut plan = plan(vec![agent("worker")]);
+    plan.sources = vec!["/nowhere/at/all".to_owned()];
+    world.bench.submit(&plan).await;
+    let attempt = world.claim().await.unwrap();
+    let Verdict::Failed(error) = world.run(&attempt).await else {
+        panic!()
+    };
+    assert_eq!(
+        (error.code.as_str(), error.severity),
+        ("sources", legwork_shared::job::Severity::Retryable)
+    );
+    assert!(error.message.contains("/nowhere/at/all"), "{}", error.message);
+}

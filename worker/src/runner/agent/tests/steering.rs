@@ -37,7 +37,7 @@ async fn d11_an_update_while_the_model_answers_is_read_after_the_answer_and_the_
         may_go_on: Arc::clone(&late),
         puppet: Puppet::new(vec![says("OLD"), says("NEW")]),
     });
-    let workshop = Arc::new(Workshop::new(standard_tools().unwrap(), ToolLimits::default()));
+    let workshop = Arc::new(Workshop::new(ToolBox::standard(), ToolLimits::default()));
     let runner = AgentRunner::new(Arc::new(Only(Arc::clone(&slow))), workshop);
     let attempt = world.claim().await.unwrap();
     let updater = async {

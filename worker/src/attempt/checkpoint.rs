@@ -1,6 +1,7 @@
 //! Writing a report.
 
 use legwork_shared::batch::{Batch, JournalEntry};
+use legwork_shared::budget::{Counter, Reservation};
 use legwork_shared::job::{Command, Job, apply};
 use legwork_shared::time::Timestamp;
 
@@ -29,6 +30,30 @@ impl Attempt {
                 return Ok(Signals::of(&self.job()));
             }
         }
+    }
+
+    /// Whether what was spent so far is still within the budgets of the job and the run.
+    ///
+    /// For work that can only say afterwards what it has cost. What can tell before reserves it with its report.
+    ///
+    /// # Errors
+    /// [`AttemptError::Budget`] names the first budget that was passed. [`AttemptError::Store`].
+    pub async fn within_budget(&self) -> Result<(), AttemptError> {
+        let job = self.job();
+        job.spec.limits.allow(&job.usage, &Reservation::default())?;
+        let Some(view) = self.host.store.run(self.run.id).await? else {
+            return Err(self.fenced());
+        };
+        for counter in Counter::ALL {
+            let used = view.counter(counter);
+            if let Some(bound) = self.run.limits.bound(counter)
+                && used > bound
+            {
+                let message = format!("the run may use {bound} {counter}, and {used} are used");
+                return Err(AttemptError::Budget { message });
+            }
+        }
+        Ok(())
     }
 
     /// The batch of a report alone.

@@ -23,6 +23,7 @@ pub struct Control {
     lease_until: AtomicU64,
     interrupts: Mutex<Interrupts>,
     interrupted: Notify,
+    mailed: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -41,6 +42,7 @@ impl Control {
             lease_until: AtomicU64::new(lease_until.0),
             interrupts: Mutex::default(),
             interrupted: Notify::new(),
+            mailed: Notify::new(),
         }
     }
 
@@ -91,6 +93,9 @@ impl Control {
 
     /// Takes note of the updates in a mailbox.
     pub fn deliver(&self, mail: &[Mail]) {
+        if !mail.is_empty() {
+            self.look_for_mail();
+        }
         let mut interrupts = self.interrupts();
         for update in mail.iter().filter(|update| update.mode == UpdateMode::Interrupt) {
             if !interrupts.applied.contains(&update.id) {
@@ -100,6 +105,16 @@ impl Control {
         if !interrupts.waiting.is_empty() {
             self.interrupted.notify_waiters();
         }
+    }
+
+    /// Wakes who waits for mail, whether there is some or not.
+    pub(crate) fn look_for_mail(&self) {
+        self.mailed.notify_one();
+    }
+
+    /// Waits until the mailbox should be looked at.
+    pub(super) async fn mailed(&self) {
+        self.mailed.notified().await;
     }
 
     /// Takes note that the agent has read updates.

@@ -16,7 +16,7 @@ mod steer;
 mod workspace;
 mod write;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use legwork_shared::agent::AgentSpec;
 use legwork_shared::batch::JournalEntry;
@@ -82,12 +82,6 @@ impl Attempt {
     #[must_use]
     pub fn job(&self) -> Job {
         self.record().job
-    }
-
-    /// The version of [`Self::job`].
-    #[must_use]
-    pub fn version(&self) -> u64 {
-        self.record.lock().unwrap_or_else(PoisonError::into_inner).job.version
     }
 
     /// The job's run, as it was at the claim.
@@ -160,6 +154,14 @@ impl Attempt {
     /// Safe: it only waits.
     pub async fn interrupted(&self) {
         self.control.interrupted().await;
+    }
+
+    /// Waits until the mailbox should be looked at; one waits at a time.
+    ///
+    /// # Cancel safety
+    /// Safe: it only waits.
+    pub async fn mailed(&self) {
+        self.control.mailed().await;
     }
 
     /// The run's files. Writes are published by the next report or by the result, and never by a fenced attempt.

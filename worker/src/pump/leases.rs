@@ -87,8 +87,8 @@ impl Leases {
         if extension.cancel {
             control.stop();
         }
-        let news = extension.version > entry.looked_at && extension.version > entry.attempt.version();
-        if !news || extension.mail == 0 {
+        // The attempt's own copy of the job says nothing here: it may be as new without a look at the mailbox.
+        if extension.mail == 0 || extension.version <= entry.looked_at {
             return None;
         }
         entry.looked_at = extension.version;

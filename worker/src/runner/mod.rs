@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod extractive;
+pub mod process;
 pub mod scripted;
 
 use std::collections::BTreeMap;

@@ -131,6 +131,12 @@ async fn answer(
         }
         Ok((turn, _)) => {
             pause(turn.delay_ms, &shared.stopping).await;
+            if let Some(gate) = &turn.gate {
+                tokio::select! {
+                    () = gate.opened() => {}
+                    () = shared.stopping.cancelled() => {}
+                }
+            }
             send(&asked, &turn, settle, socket, shared.stopping.clone())
         }
     }

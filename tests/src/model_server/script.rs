@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::asked::Asked;
+use super::gate::Gate;
 
 /// What a server answers to whom.
 pub struct Script {
@@ -70,6 +71,9 @@ pub struct Turn {
     pub usage: UsageTurn,
     /// The wait before the answer begins.
     pub delay_ms: u64,
+    /// What else has to open before the answer begins.
+    #[serde(skip)]
+    pub gate: Option<Gate>,
     /// The wait before each event of the stream after the first.
     pub token_gap_ms: u64,
     /// How the wire misbehaves.
@@ -323,6 +327,15 @@ impl Turn {
             headers,
             body: None,
         })
+    }
+
+    /// The same answer, held back until `gate` opens.
+    #[must_use]
+    pub fn behind(self, gate: &Gate) -> Self {
+        Self {
+            gate: Some(gate.clone()),
+            ..self
+        }
     }
 
     /// The same answer on a wire that misbehaves.

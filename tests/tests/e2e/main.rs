@@ -1,0 +1,15 @@
+//! The program from outside: real processes, real signals, real files, and scripted model servers.
+
+mod budgets;
+mod control;
+mod crash;
+mod crowd;
+mod delegation;
+mod plans;
+mod readme;
+mod refusals;
+mod report;
+mod secrets;
+mod team;
+mod texts;
+mod views;

@@ -29,13 +29,15 @@ CREATE TABLE run (
 -- Serves the list of runs of a tenant, newest first.
 CREATE INDEX run_by_tenant ON run (tenant, id);
 
--- What changes about a job, the often compared first; `rest` holds what no query looks at.
+-- What changes about a job, the often compared first; `rest` holds what no query looks at. The CHECKs say OR and not IN,
+-- because a list of more than two builds a table of its own with each row that is checked.
 CREATE TABLE job (
     id           BLOB    NOT NULL PRIMARY KEY CHECK (length(id) = 16),
     run          BLOB    NOT NULL CHECK (length(run) = 16),
     version      INTEGER NOT NULL CHECK (version >= 1),
-    state        TEXT    NOT NULL CHECK (state IN (
-        'blocked', 'scheduled', 'queued', 'running', 'succeeded', 'failed', 'cancelled', 'skipped')),
+    state        TEXT    NOT NULL CHECK (
+        state = 'blocked' OR state = 'scheduled' OR state = 'queued' OR state = 'running' OR
+        state = 'succeeded' OR state = 'failed' OR state = 'cancelled' OR state = 'skipped'),
     queue        TEXT    NOT NULL,
     priority     INTEGER NOT NULL,
     since        INTEGER NOT NULL,
@@ -51,9 +53,10 @@ CREATE TABLE job (
     name         TEXT    NOT NULL,
     rest         TEXT    NOT NULL,
     -- A lease belongs to a running job, and only to one.
-    CHECK ((state = 'running') = (worker IS NOT NULL AND secret IS NOT NULL)),
-    CHECK (state IN ('queued', 'scheduled', 'running') OR wake_at IS NULL),
-    CHECK (state NOT IN ('scheduled', 'running') OR wake_at IS NOT NULL)
+    CHECK ((state = 'running') = (worker IS NOT NULL)),
+    CHECK ((worker IS NULL) = (secret IS NULL)),
+    CHECK (wake_at IS NULL OR state = 'scheduled' OR state = 'queued' OR state = 'running'),
+    CHECK (wake_at IS NOT NULL OR (state <> 'scheduled' AND state <> 'running'))
 ) STRICT, WITHOUT ROWID;
 
 -- Serves the jobs of a run.
@@ -80,7 +83,8 @@ CREATE TABLE edge (
     child     BLOB    NOT NULL CHECK (length(child) = 16),
     parent    BLOB    NOT NULL CHECK (length(parent) = 16),
     kind      TEXT    NOT NULL CHECK (kind IN ('dependency', 'await')),
-    condition TEXT    NOT NULL CHECK (condition IN ('success', 'failure', 'finished')),
+    condition TEXT    NOT NULL CHECK (
+        condition = 'success' OR condition = 'failure' OR condition = 'finished'),
     unmet     INTEGER NOT NULL CHECK (unmet IN (0, 1)),
     PRIMARY KEY (child, parent, kind DESC)
 ) STRICT, WITHOUT ROWID;

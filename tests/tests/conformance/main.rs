@@ -10,6 +10,7 @@
 mod changes;
 mod claim;
 mod commit;
+mod differential;
 mod due;
 mod file;
 mod jobs;

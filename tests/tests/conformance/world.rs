@@ -11,7 +11,7 @@ use legwork_shared::id::{JobId, RunId, UpdateId, WorkerId};
 use legwork_shared::job::{Command, Delay, EventKind, Job, JobSpec, Mail, Phase, Verdict};
 use legwork_shared::run::{Run, RunView};
 use legwork_shared::store::memory::MemoryStore;
-use legwork_shared::store::sqlite::{SqliteOptions, SqliteStore};
+use legwork_shared::store::sqlite::{SqliteOptions, SqliteStore, Synchronous};
 use legwork_shared::store::{ClaimRequest, Claimed, Commit, EventRecord, JobQuery, Store, StoreError};
 use legwork_shared::time::Timestamp;
 use legwork_tests::make;
@@ -183,10 +183,11 @@ impl World {
     }
 }
 
-/// Opens a file with a clock of the test.
+/// Opens a file with a clock of the test. Only processes are killed here, so nothing waits for the disk.
 pub fn open(path: &Path, clock: Arc<SimClock>) -> Result<SqliteStore, StoreError> {
     let options = SqliteOptions {
         clock,
+        synchronous: Synchronous::Normal,
         ..SqliteOptions::default()
     };
     SqliteStore::open(path, options)

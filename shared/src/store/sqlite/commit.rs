@@ -35,13 +35,11 @@ pub(super) fn commit(tx: &mut Tx<'_>, batch: &Prepared) -> Result<Commit, Fault>
     check_journal(tx.conn, batch)?;
     let counters = charge(tx.conn, batch)?;
     tx.changed = true;
-    write_records(tx.conn, batch)?;
+    write_runs(tx.conn, batch, counters)?;
+    write_jobs(tx.conn, batch)?;
     write_graph(tx.conn, batch)?;
-    for (run, counters) in &counters {
-        run_row::set_counters(tx.conn, *run, counters)?;
-    }
     write_attachments(tx.conn, batch)?;
-    let mut log = Log::default();
+    let mut log = Log::of_new(new_runs(batch));
     for event in &batch.events {
         log.append(tx.conn, event, batch.at)?;
     }
@@ -112,9 +110,14 @@ fn check_journal(conn: &Connection, batch: &Prepared) -> Result<(), Fault> {
     Ok(())
 }
 
+/// The runs that are not on record yet: their counters are zero and their logs empty.
+fn new_runs(batch: &Prepared) -> impl Iterator<Item = RunId> {
+    batch.runs.iter().filter(|run| run.is_new()).map(|run| run.id)
+}
+
 /// The counters as they stand after the batch's charges, in their order.
 fn charge(conn: &Connection, batch: &Prepared) -> Result<BTreeMap<RunId, Counters>, Fault> {
-    let mut counters: BTreeMap<RunId, Counters> = BTreeMap::new();
+    let mut counters: BTreeMap<RunId, Counters> = new_runs(batch).map(|run| (run, Counters::default())).collect();
     for row in &batch.charges {
         let of_run = match counters.entry(row.run) {
             std::collections::btree_map::Entry::Occupied(of_run) => of_run.into_mut(),
@@ -139,7 +142,7 @@ fn charge(conn: &Connection, batch: &Prepared) -> Result<BTreeMap<RunId, Counter
     Ok(counters)
 }
 
-fn write_records(conn: &Connection, batch: &Prepared) -> rusqlite::Result<()> {
+fn write_runs(conn: &Connection, batch: &Prepared, mut counters: BTreeMap<RunId, Counters>) -> rusqlite::Result<()> {
     if let Some(claim) = &batch.key {
         prepared(conn, sql!("key_insert"))?.execute(params![
             claim.tenant,
@@ -150,8 +153,19 @@ fn write_records(conn: &Connection, batch: &Prepared) -> rusqlite::Result<()> {
         ])?;
     }
     for run in &batch.runs {
-        run.write(conn)?;
+        if run.is_new() {
+            run.insert(conn, &counters.remove(&run.id).unwrap_or_default())?;
+        } else {
+            run.update(conn)?;
+        }
     }
+    for (run, counters) in &counters {
+        run_row::set_counters(conn, *run, counters)?;
+    }
+    Ok(())
+}
+
+fn write_jobs(conn: &Connection, batch: &Prepared) -> rusqlite::Result<()> {
     for job in &batch.insert {
         job.insert(conn)?;
     }
@@ -211,6 +225,11 @@ fn write_attachments(conn: &Connection, batch: &Prepared) -> rusqlite::Result<()
 pub(super) struct Log(BTreeMap<RunId, i64>);
 
 impl Log {
+    /// The logs of runs that have none yet.
+    fn of_new(runs: impl Iterator<Item = RunId>) -> Self {
+        Self(runs.map(|run| (run, 0)).collect())
+    }
+
     /// Appends an event under the next number of its run.
     pub fn append(&mut self, conn: &Connection, event: &EventRow, at: Timestamp) -> rusqlite::Result<()> {
         let last = match self.0.entry(event.run) {

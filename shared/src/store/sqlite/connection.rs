@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::classify;
@@ -31,22 +32,28 @@ pub(super) type Closing = Arc<AtomicBool>;
 /// A connection that writes.
 pub(super) fn writer(path: &Path, options: &SqliteOptions, closing: &Closing) -> Result<Connection, StoreError> {
     let conn = open(path, options, closing)?;
-    let synchronous = match options.synchronous {
+    set_synchronous(&conn, options.synchronous)?;
+    set(&conn, "wal_autocheckpoint", &CHECKPOINT_PAGES)?;
+    set(&conn, "journal_size_limit", &LOG_BYTES_MAX)?;
+    Ok(conn)
+}
+
+/// Says what a commit has to survive; outside a transaction.
+pub(super) fn set_synchronous(conn: &Connection, synchronous: Synchronous) -> Result<(), StoreError> {
+    let word = match synchronous {
         Synchronous::Full => "FULL",
         Synchronous::Normal => "NORMAL",
     };
-    let set = |name: &str, value: &dyn rusqlite::ToSql| {
-        // Some of these answer with the new value, which is of no interest.
-        conn.pragma_update_and_check(None, name, value, |_| Ok(()))
-            .or_else(|error| match error {
-                rusqlite::Error::QueryReturnedNoRows => Ok(()),
-                error => Err(classify(&error)),
-            })
-    };
-    set("synchronous", &synchronous)?;
-    set("wal_autocheckpoint", &CHECKPOINT_PAGES)?;
-    set("journal_size_limit", &LOG_BYTES_MAX)?;
-    Ok(conn)
+    set(conn, "synchronous", &word)
+}
+
+/// Some settings answer with their new value, some do not; neither is of interest.
+fn set(conn: &Connection, name: &str, value: &dyn rusqlite::ToSql) -> Result<(), StoreError> {
+    let done = conn.pragma_update_and_check(None, name, value, |_| Ok(()));
+    match done {
+        Ok(()) | Err(rusqlite::Error::QueryReturnedNoRows) => Ok(()),
+        Err(error) => Err(classify(&error)),
+    }
 }
 
 /// A connection that only reads.
@@ -63,7 +70,9 @@ fn open(path: &Path, options: &SqliteOptions, closing: &Closing) -> Result<Conne
     conn.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     let mut patience = Patience::new(options.busy_timeout_ms, closing.clone());
     conn.busy_handler(Some(move |tries| patience.nap(tries)))
-        .and_then(|()| conn.pragma_update(None, "cache_size", CACHE_KIB))
+        // Without it a statement is compiled anew whenever another value is bound to its LIMIT.
+        .and_then(|()| conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true))
+        .and_then(|_| conn.pragma_update(None, "cache_size", CACHE_KIB))
         .and_then(|()| conn.pragma_update(None, "temp_store", "MEMORY"))
         .map_err(|error| why_not_open(path, &error))?;
     Ok(conn)

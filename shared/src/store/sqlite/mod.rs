@@ -42,12 +42,13 @@ use query::sql;
 use readers::Readers;
 use run_row::RunCache;
 use value::encode;
-use writer::Writer;
+use writer::{Survives, Writer};
 
 /// What a commit survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Synchronous {
-    /// A crash of every process and of the machine: each group of commits waits for the disk.
+    /// A crash of every process and of the machine: each group of commits waits for the disk. Leases and the records of
+    /// workers survive only the processes: after a crash of the machine, nobody is left to hold them.
     #[default]
     Full,
     /// A crash of every process; a power failure may take back the last commits, in order, and never a part of one.
@@ -137,21 +138,22 @@ impl Store for SqliteStore {
 
     async fn commit(&self, batch: Batch) -> Result<Commit, StoreError> {
         let batch = Prepared::of(batch)?;
-        self.writer.call(move |tx| commit::commit(tx, &batch)).await
+        let survives = Survives::Everything;
+        self.writer.call(survives, move |tx| commit::commit(tx, &batch)).await
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
         let (request, clock) = (request.clone(), self.clock.clone());
         // The lease begins when it is written, not when the wish for it was queued.
         self.writer
-            .call(move |tx| claim::claim(tx, &request, clock.now()))
+            .call(Survives::Processes, move |tx| claim::claim(tx, &request, clock.now()))
             .await
     }
 
     async fn extend(&self, tokens: &[LeaseToken], until: Timestamp) -> Result<Vec<Extension>, StoreError> {
         let tokens = tokens.to_vec();
         self.writer
-            .call(move |tx| {
+            .call(Survives::Processes, move |tx| {
                 let extensions = tokens.iter().map(|token| Ok(claim::extend(tx.conn, *token, until)?));
                 extensions.collect()
             })
@@ -244,7 +246,7 @@ impl Store for SqliteStore {
     async fn put_worker(&self, worker: &WorkerRecord) -> Result<(), StoreError> {
         let (id, doc) = (worker.id, encode(worker, "a worker")?);
         self.writer
-            .call(move |tx| {
+            .call(Survives::Processes, move |tx| {
                 query::prepared(tx.conn, sql!("worker_put"))?.execute(params![id.as_bytes(), doc])?;
                 Ok(())
             })
@@ -253,7 +255,7 @@ impl Store for SqliteStore {
 
     async fn remove_worker(&self, id: WorkerId) -> Result<(), StoreError> {
         self.writer
-            .call(move |tx| {
+            .call(Survives::Processes, move |tx| {
                 query::prepared(tx.conn, sql!("worker_delete"))?.execute([id.as_bytes()])?;
                 Ok(())
             })

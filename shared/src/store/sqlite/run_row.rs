@@ -56,23 +56,50 @@ impl RunRow {
         })
     }
 
-    /// Inserts or replaces the run, and its agents where they are new.
-    pub fn write(&self, conn: &Connection) -> rusqlite::Result<()> {
-        for (hash, doc) in &self.agents {
-            prepared(conn, sql!("agent_insert"))?.execute(params![hash, doc])?;
-        }
-        let statement = if self.version == 1 {
-            sql!("run_insert")
-        } else {
-            sql!("run_update")
-        };
-        prepared(conn, statement)?.execute(params![
+    /// Whether the run is not on record yet.
+    pub fn is_new(&self) -> bool {
+        self.version == 1
+    }
+
+    /// Inserts a new run with its counters.
+    pub fn insert(&self, conn: &Connection, counters: &Counters) -> rusqlite::Result<()> {
+        self.insert_agents(conn)?;
+        let [open, jobs, retries, input, output, tokens, cost, tools] = counters.map(u64::cast_signed);
+        prepared(conn, sql!("run_insert"))?.execute(params![
+            self.id.as_bytes(),
+            self.version.cast_signed(),
+            self.tenant,
+            self.agents_doc,
+            self.doc,
+            open,
+            jobs,
+            retries,
+            input,
+            output,
+            tokens,
+            cost,
+            tools
+        ])?;
+        Ok(())
+    }
+
+    /// Replaces a run that is on record; its counters stay.
+    pub fn update(&self, conn: &Connection) -> rusqlite::Result<()> {
+        self.insert_agents(conn)?;
+        prepared(conn, sql!("run_update"))?.execute(params![
             self.id.as_bytes(),
             self.version.cast_signed(),
             self.tenant,
             self.agents_doc,
             self.doc
         ])?;
+        Ok(())
+    }
+
+    fn insert_agents(&self, conn: &Connection) -> rusqlite::Result<()> {
+        for (hash, doc) in &self.agents {
+            prepared(conn, sql!("agent_insert"))?.execute(params![hash, doc])?;
+        }
         Ok(())
     }
 }

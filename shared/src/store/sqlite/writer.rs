@@ -11,10 +11,10 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 
-use super::SqliteOptions;
 use super::connection::{self, Closing};
 use super::error::{Fault, classify};
 use super::run_row::RunCache;
+use super::{SqliteOptions, Synchronous};
 use crate::store::StoreError;
 
 /// Operations in one transaction. More would make the first of them wait long for little: the cost of a sync is spread
@@ -36,8 +36,20 @@ pub(super) struct Tx<'a> {
     pub changed: bool,
 }
 
+/// What an operation has to survive once it is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Survives {
+    /// What the store was opened for: by default a crash of the machine.
+    Everything,
+    /// A crash of every process. After a crash of the machine there is nobody whose lease or record it could be.
+    Processes,
+}
+
 /// Something to do in a transaction. It may be done again if the transaction was rolled back because of another one.
 trait Operation: Send {
+    /// What it has to survive.
+    fn survives(&self) -> Survives;
+
     /// Does it and keeps the answer.
     ///
     /// # Errors
@@ -49,6 +61,7 @@ trait Operation: Send {
 }
 
 struct Call<T, F> {
+    survives: Survives,
     work: F,
     result: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
@@ -61,6 +74,10 @@ where
     T: Send,
     F: FnMut(&mut Tx<'_>) -> Result<T, Fault> + Send,
 {
+    fn survives(&self) -> Survives {
+        self.survives
+    }
+
     fn run(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         match (self.work)(tx) {
             Ok(answer) => self.result = Some(Ok(answer)),
@@ -110,11 +127,12 @@ impl Writer {
         let mut scribe = Scribe {
             conn,
             path,
-            options,
             runs,
             changes: changes.clone(),
             closing: closing.clone(),
             seen: None,
+            synchronous: options.synchronous,
+            options,
         };
         let thread = std::thread::Builder::new()
             .name("legwork-sqlite".to_owned())
@@ -137,11 +155,13 @@ impl Writer {
     /// The work may be done even if the future is dropped.
     pub async fn call<T: Send + 'static>(
         &self,
+        survives: Survives,
         work: impl FnMut(&mut Tx<'_>) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
         let place = self.places.clone().acquire_owned().await.map_err(|_| gone())?;
         let (reply, answer) = oneshot::channel();
         self.send(Message::Do(Box::new(Call {
+            survives,
             work,
             result: None,
             reply,
@@ -188,6 +208,8 @@ struct Scribe {
     conn: Connection,
     path: PathBuf,
     options: SqliteOptions,
+    /// What the connection stands at.
+    synchronous: Synchronous,
     runs: Arc<RunCache>,
     changes: watch::Sender<u64>,
     closing: Closing,
@@ -258,7 +280,8 @@ impl Scribe {
     }
 
     /// One transaction; says whether it changed what others may wait for.
-    fn transact(&self, group: &mut [Box<dyn Operation>]) -> Result<bool, StoreError> {
+    fn transact(&mut self, group: &mut [Box<dyn Operation>]) -> Result<bool, StoreError> {
+        self.set_synchronous(group)?;
         let execute = |sql| {
             self.conn
                 .prepare_cached(sql)
@@ -277,6 +300,24 @@ impl Scribe {
             .inspect_err(|_| self.roll_back())
     }
 
+    /// Waits for the disk only if an operation of the group has to survive the machine: a worker that claims its next
+    /// job does not.
+    fn set_synchronous(&mut self, group: &[Box<dyn Operation>]) -> Result<(), StoreError> {
+        let is_lasting = group
+            .iter()
+            .any(|operation| operation.survives() == Survives::Everything);
+        let wanted = if is_lasting {
+            self.options.synchronous
+        } else {
+            Synchronous::Normal
+        };
+        if wanted != self.synchronous {
+            connection::set_synchronous(&self.conn, wanted)?;
+            self.synchronous = wanted;
+        }
+        Ok(())
+    }
+
     fn roll_back(&self) {
         self.runs.clear();
         // A full disk rolls back by itself.
@@ -293,6 +334,7 @@ impl Scribe {
         match connection::writer(&self.path, &self.options, &self.closing) {
             Ok(conn) => {
                 self.conn = conn;
+                self.synchronous = self.options.synchronous;
                 self.seen = None;
             }
             Err(error) => {
@@ -320,3 +362,7 @@ impl Scribe {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "writer_tests.rs"]
+mod tests;

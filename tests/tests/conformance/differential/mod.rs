@@ -1,0 +1,143 @@
+//! The same random history on every engine: after each step their answers and all their records are the same.
+//!
+//! `LEGWORK_DIFFERENTIAL_STEPS` makes the histories longer, `LEGWORK_DIFFERENTIAL_SEED` replays the one of a failure.
+
+mod batches;
+mod chance;
+mod history;
+
+use std::sync::Arc;
+
+use legwork_shared::batch::Batch;
+use legwork_shared::clock::SimClock;
+use legwork_shared::id::{RunId, WorkerId};
+use legwork_shared::job::LeaseToken;
+use legwork_shared::store::memory::MemoryStore;
+use legwork_shared::store::{ClaimRequest, Claimed, Commit, Due, Extension, JobQuery, RunQuery, Store, StoreError};
+use legwork_shared::time::Timestamp;
+use tempfile::TempDir;
+
+use crate::world::{START, open, snapshot};
+use history::History;
+
+/// Enough for each kind of step to meet each state; some seconds.
+const STEPS: u64 = 600;
+const SEEDS: [u64; 3] = [1, 2, 3];
+
+/// The reference and the engine that has to agree with it, on one clock.
+struct Pair {
+    reference: Arc<dyn Store>,
+    engine: Arc<dyn Store>,
+    clock: Arc<SimClock>,
+    _folder: TempDir,
+}
+
+impl Pair {
+    fn new() -> Self {
+        let clock = Arc::new(SimClock::at(START));
+        let folder = TempDir::new().unwrap();
+        Self {
+            reference: Arc::new(MemoryStore::new(clock.clone())),
+            engine: Arc::new(open(&folder.path().join("store.db"), clock.clone()).unwrap()),
+            clock,
+            _folder: folder,
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        self.reference.now()
+    }
+
+    async fn commit(&self, batch: Batch) -> Result<Commit, StoreError> {
+        let answer = self.reference.commit(batch.clone()).await;
+        assert_eq!(self.engine.commit(batch).await, answer);
+        answer
+    }
+
+    async fn claim(&self, request: &ClaimRequest) -> Vec<Claimed> {
+        let answer = self.reference.claim(request).await;
+        assert_eq!(self.engine.claim(request).await, answer);
+        answer.unwrap()
+    }
+
+    async fn extend(&self, tokens: &[LeaseToken], until: Timestamp) -> Vec<Extension> {
+        let answer = self.reference.extend(tokens, until).await;
+        assert_eq!(self.engine.extend(tokens, until).await, answer);
+        answer.unwrap()
+    }
+
+    /// What maintenance has to look at, in the order of ids: an engine may begin with the longest overdue.
+    async fn due(&self) -> Due {
+        let mut found = Vec::new();
+        for store in [&self.reference, &self.engine] {
+            let mut due = store.due(self.now(), usize::MAX - 1).await.unwrap();
+            for list in [&mut due.scheduled, &mut due.expired, &mut due.overdue] {
+                list.sort_unstable_by_key(|job| job.id);
+            }
+            found.push(due);
+        }
+        assert_eq!(found[1], found[0]);
+        found.remove(0)
+    }
+
+    /// Compares all that is kept of a run, and what concerns all runs.
+    async fn compare(&self, runs: &[RunId], workers: &[WorkerId]) {
+        for run in runs {
+            let expected = snapshot(&*self.reference, *run).await;
+            assert_eq!(snapshot(&*self.engine, *run).await, expected);
+            for job in expected.jobs {
+                let dependents = self.reference.dependents(job.id).await;
+                assert_eq!(self.engine.dependents(job.id).await, dependents);
+                let dependencies = self.reference.dependencies(job.id).await;
+                assert_eq!(self.engine.dependencies(job.id).await, dependencies);
+            }
+        }
+        for worker in workers {
+            assert_eq!(self.engine.held(*worker).await, self.reference.held(*worker).await);
+        }
+        self.due().await;
+    }
+
+    /// Compares the lists over all runs.
+    async fn compare_lists(&self) {
+        for state in legwork_shared::job::JobState::ALL {
+            let query = JobQuery {
+                states: vec![state],
+                limit: 1_000_000,
+                ..JobQuery::default()
+            };
+            assert_eq!(self.engine.jobs(&query).await, self.reference.jobs(&query).await);
+        }
+        let query = RunQuery {
+            tenant: "default".to_owned(),
+            before: None,
+            limit: 1_000_000,
+        };
+        assert_eq!(self.engine.runs(&query).await, self.reference.runs(&query).await);
+        assert_eq!(self.engine.workers().await, self.reference.workers().await);
+    }
+}
+
+fn number_from(variable: &str) -> Option<u64> {
+    let value = std::env::var(variable).ok()?;
+    Some(
+        value
+            .parse()
+            .unwrap_or_else(|_| panic!("{variable} should be a number")),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_engine_keeps_the_same_records_as_the_reference() {
+    let steps = number_from("LEGWORK_DIFFERENTIAL_STEPS").unwrap_or(STEPS);
+    let seeds = number_from("LEGWORK_DIFFERENTIAL_SEED").map_or(SEEDS.to_vec(), |seed| vec![seed]);
+    for seed in seeds {
+        // Shown with a failure, to be replayed.
+        eprintln!("LEGWORK_DIFFERENTIAL_SEED={seed} LEGWORK_DIFFERENTIAL_STEPS={steps}");
+        let mut history = History::of(seed);
+        for _ in 0..steps {
+            history.step().await;
+        }
+        history.end().await;
+    }
+}

@@ -12,13 +12,15 @@ pub(super) fn classify(error: &Error) -> StoreError {
         return StoreError::Corrupt { message };
     };
     match (failure.code, failure.extended_code) {
+        (ErrorCode::DatabaseBusy, _) => StoreError::Unavailable {
+            message: format!("another process has held its file for too long ({message})"),
+        },
         (ErrorCode::DiskFull, _)
         // A write that the file system refuses half-way (a quota, a size limit, a full tmpfs) comes as an I/O error.
         | (ErrorCode::SystemIoFailure, ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_SHMSIZE) => StoreError::Full { message },
         (ErrorCode::ReadOnly | ErrorCode::PermissionDenied, _) => StoreError::ReadOnly { message },
         (
-            ErrorCode::DatabaseBusy
-            | ErrorCode::DatabaseLocked
+            ErrorCode::DatabaseLocked
             | ErrorCode::FileLockingProtocolFailed
             | ErrorCode::OperationInterrupted
             | ErrorCode::OperationAborted

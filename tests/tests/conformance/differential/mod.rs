@@ -21,7 +21,7 @@ use crate::world::{START, open, snapshot};
 use history::History;
 
 /// Enough for each kind of step to meet each state; some seconds.
-const STEPS: u64 = 600;
+const STEPS: u64 = 400;
 const SEEDS: [u64; 3] = [1, 2, 3];
 
 /// The reference and the engine that has to agree with it, on one clock.

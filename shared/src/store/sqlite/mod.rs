@@ -1,6 +1,6 @@
 //! The embedded engine: one file, many processes.
 //!
-//! A process has one thread that writes, see [`writer`], and a few connections that read, see [`readers`]. The file is
+//! A process has one thread that writes, see [`scribe`], and a few connections that read, see [`readers`]. The file is
 //! in write-ahead-log mode: readers never wait for writers. What `SQLite` calls busy is waited out, see [`connection`].
 
 mod claim;
@@ -15,6 +15,7 @@ mod query;
 mod read;
 mod readers;
 mod run_row;
+mod scribe;
 mod value;
 mod writer;
 

@@ -1,30 +1,23 @@
-//! The one thread of a process that writes: it commits whatever waits as one group, under one sync of the disk.
+//! How callers hand operations to the thread that writes, and get their answers.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use rusqlite::Connection;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 
-use super::connection::{self, Closing};
-use super::error::{Fault, classify};
+use super::SqliteOptions;
+use super::connection::Closing;
+use super::error::Fault;
 use super::run_row::RunCache;
-use super::{SqliteOptions, Synchronous};
+use super::scribe::{GROUP_MAX, Scribe};
 use crate::store::StoreError;
 
-/// Operations in one transaction. More would make the first of them wait long for little: the cost of a sync is spread
-/// thin already.
-const GROUP_MAX: usize = 512;
 /// Operations that wait or are being written; further callers wait for a place.
 const WAITING_MAX: usize = 4 * GROUP_MAX;
-/// How often the writer looks whether another process has changed the file, while somebody wants to know. A look takes
-/// some microseconds; a change must be seen within 50 ms.
-const LOOK_EVERY: Duration = Duration::from_millis(15);
 
 /// The writer's transaction, as an operation sees it.
 pub(super) struct Tx<'a> {
@@ -46,7 +39,7 @@ pub(super) enum Survives {
 }
 
 /// Something to do in a transaction. It may be done again if the transaction was rolled back because of another one.
-trait Operation: Send {
+pub(super) trait Operation: Send {
     /// What it has to survive.
     fn survives(&self) -> Survives;
 
@@ -98,7 +91,9 @@ where
     }
 }
 
-enum Message {
+/// What a caller sends.
+pub(super) enum Message {
+    /// An operation.
     Do(Box<dyn Operation>),
     /// Somebody now wants to know of other processes' changes.
     Watched,
@@ -124,16 +119,7 @@ impl Writer {
     ) -> Result<Self, StoreError> {
         let (sender, receiver) = channel();
         let changes = watch::Sender::new(0);
-        let mut scribe = Scribe {
-            conn,
-            path,
-            runs,
-            changes: changes.clone(),
-            closing: closing.clone(),
-            seen: None,
-            synchronous: options.synchronous,
-            options,
-        };
+        let mut scribe = Scribe::new(conn, path, options, runs, changes.clone(), closing.clone());
         let thread = std::thread::Builder::new()
             .name("legwork-sqlite".to_owned())
             .spawn(move || scribe.serve(&receiver))
@@ -200,166 +186,6 @@ impl Drop for Writer {
 fn gone() -> StoreError {
     StoreError::Unavailable {
         message: "the writer stopped before it answered".to_owned(),
-    }
-}
-
-/// What the thread owns.
-struct Scribe {
-    conn: Connection,
-    path: PathBuf,
-    options: SqliteOptions,
-    /// What the connection stands at.
-    synchronous: Synchronous,
-    runs: Arc<RunCache>,
-    changes: watch::Sender<u64>,
-    closing: Closing,
-    /// `data_version` as last seen: it moves when another connection commits.
-    seen: Option<i64>,
-}
-
-impl Scribe {
-    fn serve(&mut self, messages: &Receiver<Message>) {
-        loop {
-            let first = if self.changes.receiver_count() == 0 {
-                messages.recv().map_err(|_| RecvTimeoutError::Disconnected)
-            } else {
-                messages.recv_timeout(LOOK_EVERY)
-            };
-            let mut group: Vec<Box<dyn Operation>> = Vec::new();
-            match first {
-                Ok(Message::Do(operation)) => group.push(operation),
-                Ok(Message::Watched) | Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
-            }
-            while group.len() < GROUP_MAX
-                && let Ok(message) = messages.try_recv()
-            {
-                match message {
-                    Message::Do(operation) => group.push(operation),
-                    Message::Watched => {}
-                }
-            }
-            if !group.is_empty() {
-                self.serve_group(group);
-            }
-            self.look_for_others();
-        }
-    }
-
-    /// Writes a group. A panic drops its operations, and with them the callers' replies, so that nobody waits in vain.
-    fn serve_group(&mut self, group: Vec<Box<dyn Operation>>) {
-        let written = catch_unwind(AssertUnwindSafe(|| self.write(group)));
-        if written.is_err() {
-            tracing::error!("an operation on the store panicked; its caller was told that the store is not available");
-            self.reopen();
-        }
-    }
-
-    fn write(&mut self, mut group: Vec<Box<dyn Operation>>) {
-        match self.transact(&mut group) {
-            Ok(changed) => {
-                if changed {
-                    self.changes.send_modify(|seen| *seen += 1);
-                }
-                for operation in group {
-                    operation.answer(Ok(()));
-                }
-            }
-            // It may be the fault of one of them: each for itself, so that it takes no other down.
-            Err(StoreError::Corrupt { .. }) if group.len() > 1 => {
-                for operation in group {
-                    self.write(vec![operation]);
-                }
-            }
-            Err(error) => {
-                for operation in group {
-                    operation.answer(Err(error.clone()));
-                }
-            }
-        }
-    }
-
-    /// One transaction; says whether it changed what others may wait for.
-    fn transact(&mut self, group: &mut [Box<dyn Operation>]) -> Result<bool, StoreError> {
-        self.set_synchronous(group)?;
-        let execute = |sql| {
-            self.conn
-                .prepare_cached(sql)
-                .and_then(|mut statement| statement.execute([]))
-                .map_err(|error| classify(&error))
-        };
-        execute("BEGIN IMMEDIATE")?;
-        let mut tx = Tx {
-            conn: &self.conn,
-            runs: &self.runs,
-            changed: false,
-        };
-        let done = group.iter_mut().try_for_each(|operation| operation.run(&mut tx));
-        let changed = tx.changed;
-        done.and_then(|()| execute("COMMIT").map(|_| changed))
-            .inspect_err(|_| self.roll_back())
-    }
-
-    /// Waits for the disk only if an operation of the group has to survive the machine: a worker that claims its next
-    /// job does not.
-    fn set_synchronous(&mut self, group: &[Box<dyn Operation>]) -> Result<(), StoreError> {
-        let is_lasting = group
-            .iter()
-            .any(|operation| operation.survives() == Survives::Everything);
-        let wanted = if is_lasting {
-            self.options.synchronous
-        } else {
-            Synchronous::Normal
-        };
-        if wanted != self.synchronous {
-            connection::set_synchronous(&self.conn, wanted)?;
-            self.synchronous = wanted;
-        }
-        Ok(())
-    }
-
-    fn roll_back(&self) {
-        self.runs.clear();
-        // A full disk rolls back by itself.
-        if !self.conn.is_autocommit()
-            && let Err(error) = self.conn.execute_batch("ROLLBACK")
-        {
-            tracing::error!(%error, "the store's transaction cannot be rolled back: {error}");
-        }
-    }
-
-    /// A new connection in place of one in an unknown state.
-    fn reopen(&mut self) {
-        self.runs.clear();
-        match connection::writer(&self.path, &self.options, &self.closing) {
-            Ok(conn) => {
-                self.conn = conn;
-                self.synchronous = self.options.synchronous;
-                self.seen = None;
-            }
-            Err(error) => {
-                self.roll_back();
-                tracing::error!(%error, "the store cannot be opened again: {error}");
-            }
-        }
-    }
-
-    /// Tells those who wait when another process has changed the file.
-    fn look_for_others(&mut self) {
-        if self.changes.receiver_count() == 0 {
-            self.seen = None;
-            return;
-        }
-        let version = self
-            .conn
-            .prepare_cached("PRAGMA data_version")
-            .and_then(|mut statement| statement.query_row([], |row| row.get::<_, i64>(0)));
-        // What stands in the way of this look is met again by the next operation, which reports it.
-        let Ok(version) = version else { return };
-        let before = self.seen.replace(version);
-        if before.is_some_and(|before| before != version) {
-            self.changes.send_modify(|seen| *seen += 1);
-        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use rusqlite::params;
 
 use super::*;
+use crate::store::sqlite::connection;
 use crate::store::sqlite::migrate;
 use crate::store::sqlite::query::{prepared, sql};
 

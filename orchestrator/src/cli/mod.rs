@@ -1,6 +1,7 @@
 //! The command line: one file for each command, and what they share under `base` and `live`.
 
 mod agents;
+mod attend;
 mod base;
 mod cancel;
 mod completions;
@@ -34,7 +35,7 @@ use legwork_shared::wire::Failure;
 
 use crate::config::Key;
 use crate::output::fault_text;
-use base::{Context, EXIT_CODES, Exit, Flags, Format, Stop, say, start_log};
+use base::{Context, EXIT_CODES, Exit, Flags, Format, LOG_VARIABLE, Stop, say, start_log};
 
 /// A durable background for LLM subagents: hands out work, runs it, and loses nothing
 #[derive(Debug, Parser)]
@@ -175,7 +176,7 @@ fn unparsed(error: &clap::Error) -> ExitCode {
 }
 
 async fn perform(cli: &Cli, format: Format) -> Result<Exit, Stop> {
-    start_log(cli.global.verbose, std::env::var("LEGWORK_LOG").ok().as_deref(), format)?;
+    start_log(cli.global.verbose, std::env::var(LOG_VARIABLE).ok().as_deref(), format)?;
     let context = Context::new(&cli.flags(), cli.global.config.as_deref(), format)?;
     let outcome = dispatch(&cli.command, &context).await;
     outcome.map_err(|stop| match stop {
@@ -213,5 +214,39 @@ fn tell(fault: &Fault, format: Format) {
             let failure = Failure { error: fault };
             say(&serde_json::to_string(&failure).unwrap_or_else(|_| fault.to_string()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn s61_flags_of_a_command_become_settings() {
+        let flags = |line: &str| Cli::try_parse_from(line.split(' ')).expect("a command").flags();
+        let worker = flags("legwork worker --queue a --queue b --slots 2 --drain-timeout 5m --store x.db --model m");
+        let expected = [
+            (Key::Store, "x.db"),
+            (Key::Queues, "a,b"),
+            (Key::DrainTimeout, "5m"),
+            (Key::Slots, "2"),
+            (Key::Model, "m"),
+        ];
+        assert_eq!(worker, expected.map(|(key, value)| (key, value.to_owned())));
+        assert_eq!(flags("legwork --store x.db list"), [(Key::Store, "x.db".to_owned())]);
+    }
+
+    #[test]
+    fn a_question_and_a_plan_exclude_each_other() {
+        let refused = |line: &str| Cli::try_parse_from(line.split(' ')).is_err();
+        assert!(refused("legwork run why --plan p.yaml") && refused("legwork run"));
+        assert!(refused("legwork graph --svg --dot") && refused("legwork list --state failed"));
     }
 }

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use legwork_shared::agent::{AgentSpec, RunnerSpec};
 use legwork_shared::fault::{Code, Fault};
+use legwork_shared::job::Job;
 use legwork_shared::plan::Plan;
+use legwork_shared::run::Run;
 use legwork_shared::submit::{Agents, DEFAULT_AGENT};
 use legwork_worker::model::{ModelConfigError, ModelLimits, Models, PriceTable, ProviderSettings};
 
@@ -48,6 +50,22 @@ pub fn check(plan: &Plan, library: &dyn Agents, models: Option<&Models>) -> Resu
             continue;
         };
         check_agent(&agent, plan.model.as_deref(), models).map_err(|fault| fault.at(format!("agent `{name}`")))?;
+    }
+    Ok(())
+}
+
+/// Refuses to go on with a run whose open jobs need a model that is not there: they would fail for good.
+///
+/// # Errors
+/// [`Code::NoModel`] or [`Code::NoKey`], with the agent.
+pub fn check_run<'a>(run: &Run, jobs: impl IntoIterator<Item = &'a Job>, models: Option<&Models>) -> Result<(), Fault> {
+    for job in jobs.into_iter().filter(|job| !job.state().is_terminal()) {
+        let agent = job.spec.ad_hoc.as_ref().or_else(|| run.agents.get(&job.spec.agent));
+        let Some(agent) = agent.filter(|agent| agent.runner == RunnerSpec::Agent) else {
+            continue;
+        };
+        check_agent(agent, run.model.as_deref(), models)
+            .map_err(|fault| fault.at(format!("agent `{}` of {}", agent.name, run.id)))?;
     }
     Ok(())
 }

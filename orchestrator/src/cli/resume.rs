@@ -6,8 +6,10 @@ use std::sync::Arc;
 use clap::Args;
 use legwork_shared::run::RunState;
 
-use super::base::{Context, Exit, Flags, Missing, ModelFlag, SlotsFlag, Stop, find_run_view};
-use super::{models, run};
+use super::base::{
+    Context, Exit, Flags, Missing, ModelFlag, SlotsFlag, Stop, check_writable, find_run_view, load_jobs,
+};
+use super::{attend, models};
 
 /// What `legwork resume` is told.
 #[derive(Debug, Args)]
@@ -42,9 +44,13 @@ pub async fn resume(args: &ResumeArgs, context: &Context) -> Result<Exit, Stop> 
     let run = coordinator.find_run(&args.run).await?;
     let store = coordinator.store();
     let out = args.out.as_deref();
-    if find_run_view(store.as_ref(), run).await?.state != RunState::Active {
-        return run::finish(context, store, run, out).await;
+    let view = find_run_view(store.as_ref(), run).await?;
+    if view.state != RunState::Active {
+        return attend::finish(context, store, run, out).await;
     }
     let models = models::configured(&context.settings)?.map(Arc::new);
-    run::work(context, store, run, models, out).await
+    out.map_or(Ok(()), check_writable)?;
+    let jobs = load_jobs(store.as_ref(), run).await?;
+    models::check_run(&view.run, &jobs, models.as_deref())?;
+    attend::work(context, store, run, models, out).await
 }

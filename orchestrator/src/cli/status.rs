@@ -2,8 +2,9 @@
 
 use chrono::Local;
 use clap::Args;
+use legwork_shared::wire::RunStatus;
 
-use super::base::{Context, Exit, Missing, Stop, columns, load_status};
+use super::base::{Context, Exit, Missing, Stop, columns, count_troubles, load_status};
 use crate::output::status_text;
 
 /// What `legwork status` is told.
@@ -23,7 +24,9 @@ pub async fn status(args: &StatusArgs, context: &Context) -> Result<Exit, Stop> 
     let coordinator = context.coordinator(Missing::Refuse).await?;
     let run = coordinator.find_run(&args.run).await?;
     let store = coordinator.store();
-    let status = load_status(store.as_ref(), run).await?;
+    let RunStatus { run, mut jobs, .. } = load_status(store.as_ref(), run).await?;
+    count_troubles(store.as_ref(), &mut jobs).await?;
+    let status = RunStatus::new(run, jobs, store.now());
     context
         .out
         .view(&status, |status| status_text(status, store.now(), &Local, columns()))?;

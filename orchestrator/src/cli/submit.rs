@@ -12,7 +12,7 @@ use super::base::{
     AgentsFlag, Context, Exit, Flags, Missing, ModelFlag, STDIN, Stop, absolute_sources, read_text, say,
 };
 use super::plans::{self, Limits};
-use super::{library, run};
+use super::{attend, library};
 use crate::output::dim;
 
 /// What `legwork submit` is told.
@@ -92,7 +92,7 @@ pub async fn submit(args: &SubmitArgs, context: &Context) -> Result<Exit, Stop> 
     if !args.watch {
         return Ok(Exit::Success);
     }
-    run::wait(context, coordinator.store(), view.run).await
+    attend::wait(context, coordinator.store(), view.run).await
 }
 
 fn plan_of(args: &SubmitArgs, context: &Context) -> Result<Plan, Fault> {

@@ -61,6 +61,9 @@ pub async fn worker(args: &WorkerArgs, context: &Context) -> Result<Exit, Stop> 
         slots: settings.slots,
         drain: Duration::from_millis(settings.drain_timeout_ms),
     };
+    if models.is_none() {
+        tracing::warn!("no language model is configured: jobs of agents that need one will fail");
+    }
     let engine = Engine::start(context, &store, runners::all(models), options)?;
     if context.out.format == Format::Text {
         let (slots, queues) = (settings.slots, settings.queues.join(", "));

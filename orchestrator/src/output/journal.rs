@@ -1,10 +1,11 @@
 //! A job's journal as a conversation.
 
 use chrono::TimeZone;
-use legwork_shared::agent::transcript::{ModelReply, StopReason};
-use legwork_shared::agent::{ToolCall, ToolReply};
+use legwork_shared::agent::machine::{Child, Entry, Replied, Then, Update};
+use legwork_shared::agent::{StopReason, ToolCall, ToolReply};
 use legwork_shared::batch::JournalEntry;
-use legwork_shared::job::{Job, Todo, TodoStatus};
+use legwork_shared::job::{Job, JobState, TodoStatus};
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::{dim, human, paint_job_state, strong, without_controls};
@@ -34,84 +35,34 @@ pub fn opening<Z: TimeZone>(job: &Job, detail: Detail, zone: &Z) -> String {
     text
 }
 
-/// What a person wants to see of an entry. Reads less than the agent loop writes, so that the logs of an older or newer
-/// form can be read as well; what is none of these is shown as it is.
-#[derive(serde::Deserialize)]
-#[serde(tag = "entry", rename_all = "snake_case")]
-enum Shown {
-    Opened {
-        system: String,
-        text: String,
-    },
-    Replied {
-        reply: Box<ModelReply>,
-        #[serde(default)]
-        answered: Vec<ToolReply>,
-        #[serde(default)]
-        todos: Option<Vec<Todo>>,
-        #[serde(default)]
-        then: Value,
-    },
-    Answered {
-        replies: Vec<ToolReply>,
-    },
-    Delegated {
-        children: Vec<ShownChild>,
-    },
-    Applied {
-        updates: Vec<ShownUpdate>,
-    },
-    Retried {
-        generation: u32,
-    },
-}
-
-#[derive(serde::Deserialize)]
-struct ShownChild {
-    id: String,
-    agent: String,
-}
-
-#[derive(serde::Deserialize)]
-struct ShownUpdate {
-    #[serde(default)]
-    text: String,
-    #[serde(default)]
-    data: Option<Value>,
-}
-
 /// Whether an entry holds what the job was asked.
 #[must_use]
 pub fn is_opening(entry: &JournalEntry) -> bool {
     entry.entry.get("entry").and_then(Value::as_str) == Some("opened")
 }
 
-/// An entry of a journal as a part of the conversation.
+/// An entry of a journal as a part of the conversation; one that is not of the agent loop is shown as it is.
 #[must_use]
 pub fn journal_entry<Z: TimeZone>(entry: &JournalEntry, detail: Detail, zone: &Z) -> String {
     let time = human::clock_time(entry.at, zone);
-    match serde_json::from_value(entry.entry.clone()) {
-        Ok(Shown::Opened { system, text }) => {
+    match Entry::deserialize(&entry.entry) {
+        Ok(Entry::Opened { system, text, .. }) => {
             heading(&time, "system", "") + &body(&system, detail) + &heading(&time, "user", "") + &body(&text, detail)
         }
-        Ok(Shown::Replied {
-            reply,
-            answered,
-            todos,
-            then,
-        }) => replied(&time, &reply, todos.as_deref(), &then, detail) + &answers(&answered, detail),
-        Ok(Shown::Answered { replies }) => answers(&replies, detail),
-        Ok(Shown::Delegated { children }) => {
-            let line = |child: &ShownChild| format!("handed out {} to {}\n", child.id, child.agent);
+        Ok(Entry::Replied(reply)) => replied(&time, &reply, detail) + &answers(&reply.answered, detail),
+        Ok(Entry::Answered { replies }) => answers(&replies, detail),
+        Ok(Entry::Delegated { children }) => {
+            let line = |child: &Child| format!("handed out {} to {}\n", child.id, child.agent);
             indented(&children.iter().map(line).collect::<String>())
         }
-        Ok(Shown::Applied { updates }) => updates.iter().map(|update| updated(&time, update, detail)).collect(),
-        Ok(Shown::Retried { generation }) => heading(&time, "retried", &format!("generation {generation}")),
+        Ok(Entry::Applied { updates }) => updates.iter().map(|update| updated(&time, update, detail)).collect(),
+        Ok(Entry::Retried { generation }) => heading(&time, "retried", &format!("generation {generation}")),
         Err(_) => heading(&time, "step", "") + &body(&pretty(&entry.entry), detail),
     }
 }
 
-fn replied(time: &str, reply: &ModelReply, todos: Option<&[Todo]>, then: &Value, detail: Detail) -> String {
+fn replied(time: &str, replied: &Replied, detail: Detail) -> String {
+    let reply = &replied.reply;
     let tokens = human::tokens(reply.usage.total_tokens());
     let mut text = heading(time, "assistant", &format!("{} · {tokens}", reply.model));
     // What the agent says is what the reader came for: never cut.
@@ -119,7 +70,7 @@ fn replied(time: &str, reply: &ModelReply, todos: Option<&[Todo]>, then: &Value,
     for call in &reply.calls {
         text += &called(call, detail);
     }
-    for todo in todos.unwrap_or_default() {
+    for todo in replied.todos.iter().flatten() {
         let mark = match todo.status {
             TodoStatus::Pending => "[ ]",
             TodoStatus::InProgress => "[>]",
@@ -128,17 +79,15 @@ fn replied(time: &str, reply: &ModelReply, todos: Option<&[Todo]>, then: &Value,
         text += &indented(&format!("{mark} {}\n", without_controls(&todo.content)));
     }
     text += &stopped(&reply.stop);
-    let remark = then
-        .get("text")
-        .or_else(|| then.pointer("/error/message"))
-        .and_then(Value::as_str);
-    if let Some(remark) = remark {
-        text += &indented(&format!(
-            "→ {}\n",
-            human::first_line(&without_controls(remark), SHORT_CHARS_MAX)
-        ));
-    }
-    text
+    let remark = match &replied.then {
+        Then::GoOn | Then::Finish { .. } => return text,
+        Then::Ask { text, .. } => text,
+        Then::Fail { error } => &error.message,
+    };
+    text + &indented(&format!(
+        "→ {}\n",
+        human::first_line(&without_controls(remark), SHORT_CHARS_MAX)
+    ))
 }
 
 fn called(call: &ToolCall, detail: Detail) -> String {
@@ -164,7 +113,7 @@ fn answers(replies: &[ToolReply], detail: Detail) -> String {
     let answer = |reply: &ToolReply| {
         let name = without_controls(&reply.name).into_owned();
         let mark = if reply.error {
-            paint_job_state(legwork_shared::job::JobState::Failed, &format!("✗ {name}"))
+            paint_job_state(JobState::Failed, &format!("✗ {name}"))
         } else {
             dim(&format!("← {name}"))
         };
@@ -173,7 +122,7 @@ fn answers(replies: &[ToolReply], detail: Detail) -> String {
     replies.iter().map(answer).collect()
 }
 
-fn updated(time: &str, update: &ShownUpdate, detail: Detail) -> String {
+fn updated(time: &str, update: &Update, detail: Detail) -> String {
     let mut text = heading(time, "update", "") + &body(&update.text, detail);
     if let Some(data) = &update.data {
         text += &body(&format!("data: {data}"), detail);
@@ -229,6 +178,7 @@ fn indented(text: &str) -> String {
 mod tests {
     use anstream::adapter::strip_str;
     use chrono::Utc;
+    use legwork_shared::id::UpdateId;
     use serde_json::json;
 
     use super::*;
@@ -247,8 +197,8 @@ mod tests {
             json!({"entry": "opened", "v": 1, "system": "You read.", "text": "Find it."}),
             json!({"entry": "replied", "reply": reply, "todos": todos, "then": {"do": "go_on"}}),
             json!({"entry": "answered", "replies": [answer, refused]}),
-            json!({"entry": "delegated", "children": [{"call_id": "c", "id": "reader", "job": "job_1", "agent": "researcher", "mode": "awaited"}]}),
-            json!({"entry": "applied", "updates": [{"id": "upd_1", "text": "Mind the costs."}]}),
+            json!({"entry": "delegated", "children": [{"call_id": "c", "id": "reader", "job": samples::id(2), "agent": "researcher", "mode": "awaited"}]}),
+            json!({"entry": "applied", "updates": [{"id": UpdateId::new(samples::START, 1), "text": "Mind the costs."}]}),
             json!({"entry": "replied", "reply": last, "then": {"do": "ask", "why": "continue", "text": "Go on where you were cut."}}),
             json!({"found": 3}),
         ];

@@ -81,6 +81,7 @@ fn figures(status: &RunStatus) -> Table {
         ">cost",
         ">calls",
         ">tools",
+        ">errors",
         ">blocked",
         ">back-off",
         ">queued",
@@ -105,6 +106,10 @@ fn figure_cells(name: &str, totals: &Totals) -> Vec<String> {
         human::money(totals.usage.cost_micro_usd),
         human::count(totals.usage.model_calls),
         human::count(totals.usage.tool_calls),
+        totals.troubles.map_or_else(
+            || "-".to_owned(),
+            |troubles| human::count(troubles.tool_errors + troubles.schema_errors),
+        ),
         human::duration(totals.times.blocked_ms),
         human::duration(totals.times.scheduled_ms),
         human::duration(totals.times.queued_ms),

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Troubles;
 use crate::budget::Usage;
 use crate::dag::{Condition, Edge, EdgeKind};
 use crate::id::{JobId, RunId, WorkerId};
@@ -76,6 +77,9 @@ pub struct JobView {
     pub todos: Vec<Todo>,
     /// What it has spent.
     pub usage: Usage,
+    /// What went wrong on the way; absent where its journal was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub troubles: Option<Troubles>,
     /// Where its time went, the current wait or work included.
     pub times: Times,
     /// When it was submitted.
@@ -140,6 +144,7 @@ impl JobView {
             progress: job.progress.clone(),
             todos: job.todos.clone(),
             usage: job.usage,
+            troubles: None,
             times: times_until(job, now),
             created_at_ms: job.created_at,
             started_at_ms: job.started_at,

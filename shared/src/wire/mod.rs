@@ -12,7 +12,7 @@ mod worker;
 
 pub use answer::{Cancelled, CancelledJob, Failure, ResultView, Retried, RunResult, Submitted, SubmittedJob, Updated};
 pub use event::EventView;
-pub use figures::{AgentFigures, Totals};
+pub use figures::{AgentFigures, Totals, Troubles};
 pub use job::{DependsOn, JobView};
 pub use run::{JobList, RunList, RunStatus, RunSummary};
 pub use worker::{WorkerHealth, WorkerView};

@@ -102,3 +102,25 @@ impl From<StoreError> for Stop {
         Self::Fault(error.into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d44_each_way_to_end_has_its_exit_code() {
+        let runs = [
+            RunState::Succeeded,
+            RunState::Failed,
+            RunState::Cancelled,
+            RunState::Active,
+        ];
+        assert_eq!(runs.map(|state| Exit::of_run(state).code()), [0, 1, 3, 130]);
+        let jobs = JobState::ALL.map(|state| Exit::of_job(state).code());
+        assert_eq!(jobs, [130, 130, 130, 130, 0, 1, 3, 1]);
+        for code in Code::ALL {
+            let exit = Exit::of_fault(&Fault::new(*code, "m", "h"));
+            assert_eq!(exit.code(), if *code == Code::Internal { 4 } else { 2 }, "{code}");
+        }
+    }
+}

@@ -110,12 +110,7 @@ pub fn absolute_sources(given: &[PathBuf], base: &Path) -> Result<Vec<String>, F
 /// [`Code::Unreadable`] with the path.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
     let write = || -> io::Result<()> {
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
-        let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
-        let temporary = folder.join(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
+        let temporary = beside(path)?;
         let written = File::create(&temporary).and_then(|mut file| {
             file.write_all(bytes)?;
             file.sync_all()
@@ -127,11 +122,35 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
         }
         renamed
     };
-    write().map_err(|error| {
-        let message = format!("the file cannot be written: {error}");
-        Fault::new(Code::Unreadable, message, "name a file in a folder that you may write")
-            .at(path.display().to_string())
-    })
+    write().map_err(|error| unwritable(path, &error))
+}
+
+/// Whether [`write_whole`] can be expected to succeed, asked before hours of work.
+///
+/// # Errors
+/// [`Code::Unreadable`] with the path.
+pub fn check_writable(path: &Path) -> Result<(), Fault> {
+    let try_out = || -> io::Result<()> {
+        let temporary = beside(path)?;
+        File::create(&temporary)?;
+        fs::remove_file(&temporary)
+    };
+    try_out().map_err(|error| unwritable(path, &error))
+}
+
+/// A hidden name in the same folder; no other process uses it.
+fn beside(path: &Path) -> io::Result<PathBuf> {
+    if path.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
+    let hidden = format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id());
+    Ok(path.with_file_name(hidden))
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Fault {
+    let message = format!("the file cannot be written: {error}");
+    Fault::new(Code::Unreadable, message, "name a file in a folder that you may write").at(path.display().to_string())
 }
 
 #[cfg(test)]
@@ -175,7 +194,16 @@ mod tests {
         write_whole(&path, b"two").expect("written");
         assert_eq!(fs::read(&path).expect("a file"), b"two");
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
-        let fault = write_whole(folder.path(), b"x").expect_err("a folder is no file");
-        assert_eq!(fault.code, Code::Unreadable);
+        for wrong in [folder.path().to_path_buf(), folder.path().join("missing/report.md")] {
+            let faults = [write_whole(&wrong, b"x"), check_writable(&wrong)];
+            assert_eq!(
+                faults.map(|fault| fault.map_err(|fault| fault.code)),
+                [Err(Code::Unreadable), Err(Code::Unreadable)]
+            );
+        }
+        assert_eq!(
+            (check_writable(&path), fs::read(&path).expect("a file")),
+            (Ok(()), b"two".to_vec())
+        );
     }
 }

@@ -13,10 +13,10 @@ pub use answer::{job_result, run_result};
 pub use context::{Context, Format, Missing};
 pub use exit::{EXIT_CODES, Exit, Stop};
 pub use flags::{AgentsFlag, Flags, ModelFlag, SlotsFlag, WorkerFlags};
-pub use input::{STDIN, absolute_sources, read_text, write_whole};
+pub use input::{STDIN, absolute_sources, check_writable, read_text, write_whole};
 pub use print::{Out, columns, print, print_bytes};
-pub use talk::{Under, say, start_log, under};
-pub use views::{find_run_view, job_views, load_jobs, load_status};
+pub use talk::{LOG_VARIABLE, Under, say, start_log, under};
+pub use views::{count_troubles, find_run_view, job_views, load_jobs, load_status};
 
 /// Who asks, on the record of cancels and retries.
 pub const BY: &str = "command line";

@@ -10,6 +10,9 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use super::Format;
 
+/// What logs tell, as a filter.
+pub const LOG_VARIABLE: &str = "LEGWORK_LOG";
+
 /// The live display that is on the screen, if there is one.
 static DISPLAY: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
@@ -65,7 +68,7 @@ pub fn start_log(verbosity: u8, filter: Option<&str>, format: Format) -> Result<
                 message,
                 "give it a level such as `info`, or `legwork=debug`",
             )
-            .at("environment LEGWORK_LOG")
+            .at(format!("environment {LOG_VARIABLE}"))
         })?,
     };
     let log = tracing_subscriber::fmt()

@@ -9,8 +9,10 @@ use legwork_shared::job::Job;
 use legwork_shared::run::RunView;
 use legwork_shared::store::{JobQuery, Store, StoreError};
 use legwork_shared::time::Timestamp;
-use legwork_shared::wire::{JobView, RunStatus, RunSummary};
+use legwork_shared::wire::{JobView, RunStatus, RunSummary, Troubles};
 
+/// Journal entries that are read at a time: a page stays small even where each holds a large reply.
+const JOURNAL_PAGE: usize = 64;
 /// Jobs that are read at a time.
 const PAGE: usize = 500;
 
@@ -83,4 +85,23 @@ pub async fn load_status(store: &dyn Store, run: RunId) -> Result<RunStatus, Fau
         job_views(&jobs, &edges, now),
         now,
     ))
+}
+
+/// Counts what went wrong on the way of each job, from its journal.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn count_troubles(store: &dyn Store, jobs: &mut [JobView]) -> Result<(), StoreError> {
+    for job in jobs {
+        let mut troubles = Troubles::default();
+        let mut next = 0;
+        loop {
+            let page = store.journal(job.id, next, JOURNAL_PAGE).await?;
+            let Some(last) = page.last() else { break };
+            next = last.seq + 1;
+            troubles = troubles.plus(Troubles::of(page.iter().map(|entry| &entry.entry)));
+        }
+        job.troubles = Some(troubles);
+    }
+    Ok(())
 }

@@ -6,10 +6,12 @@ mod model;
 mod store;
 
 use clap::Args;
+use legwork_shared::nearest::nearest;
 
 use self::finding::{Finding, Report};
-use super::base::{Context, Exit, Stop};
+use super::base::{Context, Exit, LOG_VARIABLE, Stop};
 use super::library;
+use crate::config::Key;
 
 /// What `legwork doctor` is told.
 #[derive(Debug, Args)]
@@ -36,12 +38,33 @@ pub async fn doctor(args: &DoctorArgs, context: &Context) -> Result<Exit, Stop> 
 
 fn configuration(context: &Context) -> Finding {
     let file = context.config_file.display();
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    if let Some((name, help)) = names.filter_map(stray_variable).next() {
+        return Finding::warning("configuration", format!("nothing reads the variable {name}"), help);
+    }
     // A file that could not be read has stopped the command before.
     if context.config_file.exists() {
         Finding::fine("configuration", format!("{file} is read"))
     } else {
         Finding::fine("configuration", format!("there is no {file}; the defaults hold"))
     }
+}
+
+/// A variable that looks like one of ours and is none, with what may be meant.
+fn stray_variable(name: String) -> Option<(String, String)> {
+    let ours: Vec<&str> = Key::ALL
+        .iter()
+        .map(|key| key.info().variable)
+        .chain([LOG_VARIABLE])
+        .collect();
+    if !name.starts_with("LEGWORK_") || ours.contains(&name.as_str()) {
+        return None;
+    }
+    let help = match nearest(&name, ours.iter().copied()) {
+        Some(nearest) => format!("did you mean {nearest}?"),
+        None => "see `legwork config`".to_owned(),
+    };
+    Some((name, help))
 }
 
 fn agents(context: &Context) -> Finding {
@@ -54,5 +77,20 @@ fn agents(context: &Context) -> Finding {
                 [first, ..] => Finding::warning("agents", first.clone(), "see `legwork agents`"),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_variable_is_told_and_ours_are_not() {
+        let stray = |name: &str| stray_variable(name.to_owned()).map(|(_, help)| help);
+        assert_eq!(stray("LEGWORK_SLOT").as_deref(), Some("did you mean LEGWORK_SLOTS?"));
+        assert_eq!(
+            [stray("LEGWORK_LOG"), stray("LEGWORK_STORE"), stray("HOME")],
+            [None, None, None]
+        );
     }
 }

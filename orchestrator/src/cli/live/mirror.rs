@@ -130,3 +130,101 @@ impl Mirror {
         RunStatus::new(RunSummary::from(&self.view), views, now)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use legwork_orchestrator::coordinator::{Coordinator, Scope, Target};
+    use legwork_shared::clock::SystemClock;
+    use legwork_shared::job::{EventKind, JobState};
+    use legwork_shared::plan::parse;
+    use legwork_shared::run::{DEFAULT_TENANT, RunState};
+    use legwork_shared::store::memory::MemoryStore;
+    use legwork_worker::agents::AgentLibrary;
+
+    use super::*;
+
+    async fn submitted(jobs: usize) -> (Coordinator, RunId, Vec<JobId>) {
+        let coordinator = Coordinator::new(Arc::new(MemoryStore::new(Arc::new(SystemClock))), DEFAULT_TENANT);
+        let lines: String = (0..jobs)
+            .map(|n| format!("- {{id: j{n}, agent: writer, description: d}}\n"))
+            .collect();
+        let plan = parse(&format!("jobs:\n{lines}"), "plan").expect("a plan");
+        let accepted = coordinator
+            .submit(&plan, &AgentLibrary::shipped())
+            .await
+            .expect("accepted");
+        (
+            coordinator,
+            accepted.run,
+            accepted.jobs.into_iter().map(|(_, id)| id).collect(),
+        )
+    }
+
+    #[tokio::test]
+    async fn s48_a_mirror_tells_each_event_once_and_is_as_new_as_the_last_one() {
+        // More jobs than are read one by one.
+        for count in [3, SINGLE_READS_MAX + 20] {
+            let (coordinator, run, ids) = submitted(count).await;
+            let mut mirror = Mirror::load(coordinator.store().clone(), run, 0).await.expect("a run");
+            let first = mirror.refresh().await.expect("events");
+            assert_eq!(
+                first.iter().map(|event| event.seq).collect::<Vec<_>>(),
+                (1..=count as u64 + 1).collect::<Vec<_>>()
+            );
+            assert_eq!(mirror.refresh().await.expect("events"), []);
+            coordinator
+                .cancel(Target::Job(ids[1]), Scope::Job, "me", "")
+                .await
+                .expect("cancelled");
+            let later = mirror.refresh().await.expect("events");
+            assert_eq!(later.len(), 1);
+            assert_eq!(
+                (later[0].name.as_deref(), &later[0].kind),
+                (Some("j1"), &EventKind::Cancelled { by: "me".into() })
+            );
+            let status = mirror.status(coordinator.store().now());
+            assert_eq!(
+                (status.jobs[1].state, status.run.open),
+                (JobState::Cancelled, count as u64 - 1)
+            );
+            coordinator
+                .cancel(Target::Run(run), Scope::Tree, "me", "")
+                .await
+                .expect("cancelled");
+            assert_eq!(mirror.refresh().await.expect("events").len(), count - 1);
+            assert_eq!(mirror.view().state, RunState::Cancelled);
+        }
+    }
+
+    #[tokio::test]
+    async fn jobs_that_join_a_run_are_mirrored_with_their_dependencies() {
+        let (coordinator, run, ids) = submitted(1).await;
+        let mut mirror = Mirror::load(coordinator.store().clone(), run, 0).await.expect("a run");
+        let plan = parse(
+            "jobs: [{id: late, agent: writer, description: d, depends_on: [j0]}]",
+            "plan",
+        )
+        .expect("a plan");
+        coordinator
+            .add(run, &plan, &AgentLibrary::shipped())
+            .await
+            .expect("added");
+        let names: Vec<_> = mirror
+            .refresh()
+            .await
+            .expect("events")
+            .into_iter()
+            .map(|event| event.name)
+            .collect();
+        assert_eq!(names.last(), Some(&Some("late".to_owned())));
+        let status = mirror.status(coordinator.store().now());
+        assert_eq!(
+            status.jobs[1]
+                .depends_on
+                .iter()
+                .map(|need| need.job)
+                .collect::<Vec<_>>(),
+            ids
+        );
+    }
+}

@@ -174,7 +174,7 @@ mod tests {
             );
             count += 1;
         }
-        assert_eq!(count, 7);
+        assert_eq!(count, 8);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use legwork_worker::model::Models;
 use legwork_worker::runner::Runners;
 use legwork_worker::runner::agent::{AgentRunner, FindModel, NoModels, Workshop};
 use legwork_worker::runner::extractive::Extractive;
+use legwork_worker::runner::process::{ProcessLimits, ProcessRunner};
 use legwork_worker::runner::scripted::Scripted;
 use legwork_worker::tool::{ToolBox, ToolLimits};
 
@@ -21,4 +22,5 @@ pub fn all(models: Option<Arc<Models>>) -> Runners {
         .with("agent", AgentRunner::new(models, workshop.clone()))
         .with("scripted", Scripted::new(workshop))
         .with("extractive", Extractive)
+        .with("process", ProcessRunner::new(ProcessLimits::default()))
 }

@@ -13,6 +13,8 @@ use super::engine::{Engine, EngineOptions};
 use super::{models, runners};
 use crate::output::dim;
 
+/// The shortest time between two looks for open jobs: a busy store changes thousands of times a second.
+const PAUSE: Duration = Duration::from_millis(100);
 /// The longest time between two looks for open jobs.
 const REST: Duration = Duration::from_secs(1);
 
@@ -97,9 +99,14 @@ async fn idle(store: &dyn Store, stopping: &CancellationToken) -> Result<(), Sto
             Err(error) if error.is_transient() => {}
             Err(error) => return Err(error),
         }
+        let next_look = async {
+            tokio::time::sleep(PAUSE).await;
+            // The store outlives this loop, so the sender cannot be gone.
+            let _ = changes.changed().await;
+        };
         tokio::select! {
             () = stopping.cancelled() => {}
-            _ = tokio::time::timeout(REST, changes.changed()) => {}
+            _ = tokio::time::timeout(REST, next_look) => {}
         }
     }
     Ok(())

@@ -13,6 +13,9 @@ use super::base::{Context, Exit, LOG_VARIABLE, Stop};
 use super::library;
 use crate::config::Key;
 
+/// What marks the programs that agents have started; not a setting.
+const MARK_VARIABLE: &str = "LEGWORK_PROCESS";
+
 /// What `legwork doctor` is told.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  legwork doctor\n  legwork doctor --online --json")]
@@ -38,8 +41,8 @@ pub async fn doctor(args: &DoctorArgs, context: &Context) -> Result<Exit, Stop> 
 
 fn configuration(context: &Context) -> Finding {
     let file = context.config_file.display();
-    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    if let Some((name, help)) = names.filter_map(stray_variable).next() {
+    let mut names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    if let Some((name, help)) = names.find_map(stray_variable) {
         return Finding::warning("configuration", format!("nothing reads the variable {name}"), help);
     }
     // A file that could not be read has stopped the command before.
@@ -55,7 +58,7 @@ fn stray_variable(name: String) -> Option<(String, String)> {
     let ours: Vec<&str> = Key::ALL
         .iter()
         .map(|key| key.info().variable)
-        .chain([LOG_VARIABLE])
+        .chain([LOG_VARIABLE, MARK_VARIABLE])
         .collect();
     if !name.starts_with("LEGWORK_") || ours.contains(&name.as_str()) {
         return None;

@@ -71,50 +71,62 @@ pub fn status_text<Z: TimeZone>(status: &RunStatus, now: Timestamp, zone: &Z, co
     text
 }
 
+/// What each agent took, without the columns in which there is nothing.
 fn figures(status: &RunStatus) -> Table {
-    let mut table = Table::new(&[
-        "agent",
-        ">jobs",
-        ">tries",
-        ">in",
-        ">out",
-        ">cost",
-        ">calls",
-        ">tools",
-        ">errors",
-        ">blocked",
-        ">back-off",
-        ">queued",
-        ">running",
-    ]);
-    for agent in &status.agents {
-        table.row(figure_cells(&without_controls(&agent.agent), &agent.totals));
+    let mut rows: Vec<(String, Totals)> = status
+        .agents
+        .iter()
+        .map(|agent| (without_controls(&agent.agent).into_owned(), agent.totals))
+        .collect();
+    if rows.len() > 1 {
+        rows.push(("all".to_owned(), status.totals));
     }
-    if status.agents.len() > 1 {
-        table.row(figure_cells("all", &status.totals));
+    let columns: Vec<&Figure> = FIGURES
+        .iter()
+        .filter(|figure| (figure.value)(&status.totals) > 0)
+        .collect();
+    let headings: Vec<&'static str> = ["agent"]
+        .into_iter()
+        .chain(columns.iter().map(|figure| figure.heading))
+        .collect();
+    let mut table = Table::new(&headings);
+    for (name, totals) in rows {
+        let cells = columns.iter().map(|figure| (figure.text)((figure.value)(&totals)));
+        table.row([name].into_iter().chain(cells));
     }
     table
 }
 
-fn figure_cells(name: &str, totals: &Totals) -> Vec<String> {
-    vec![
-        name.to_owned(),
-        human::count(totals.jobs),
-        human::count(totals.attempts),
-        human::count(totals.usage.input_tokens),
-        human::count(totals.usage.output_tokens),
-        human::money(totals.usage.cost_micro_usd),
-        human::count(totals.usage.model_calls),
-        human::count(totals.usage.tool_calls),
-        totals.troubles.map_or_else(
-            || "-".to_owned(),
-            |troubles| human::count(troubles.tool_errors + troubles.schema_errors),
-        ),
-        human::duration(totals.times.blocked_ms),
-        human::duration(totals.times.scheduled_ms),
-        human::duration(totals.times.queued_ms),
-        human::duration(totals.times.running_ms),
-    ]
+/// A column of figures.
+struct Figure {
+    heading: &'static str,
+    value: fn(&Totals) -> u64,
+    text: fn(u64) -> String,
+}
+
+const FIGURES: &[Figure] = &[
+    figure(">jobs", |totals| totals.jobs, human::count),
+    figure(">tries", |totals| totals.attempts, human::count),
+    figure(">in", |totals| totals.usage.input_tokens, human::count),
+    figure(">out", |totals| totals.usage.output_tokens, human::count),
+    figure(">cost", |totals| totals.usage.cost_micro_usd, human::money),
+    figure(">calls", |totals| totals.usage.model_calls, human::count),
+    figure(">tools", |totals| totals.usage.tool_calls, human::count),
+    figure(">errors", errors_of, human::count),
+    figure(">blocked", |totals| totals.times.blocked_ms, human::duration),
+    figure(">back-off", |totals| totals.times.scheduled_ms, human::duration),
+    figure(">queued", |totals| totals.times.queued_ms, human::duration),
+    figure(">running", |totals| totals.times.running_ms, human::duration),
+];
+
+const fn figure(heading: &'static str, value: fn(&Totals) -> u64, text: fn(u64) -> String) -> Figure {
+    Figure { heading, value, text }
+}
+
+/// Errors of tools and of the schema together.
+fn errors_of(totals: &Totals) -> u64 {
+    let troubles = totals.troubles.unwrap_or_default();
+    troubles.tool_errors + troubles.schema_errors
 }
 
 /// Runs as a table.

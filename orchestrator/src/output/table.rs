@@ -1,6 +1,10 @@
 //! Tables: aligned for people, tab-separated for programs.
 
 use comfy_table::{CellAlignment, ContentArrangement, presets};
+use console::truncate_str;
+
+/// Columns between two columns of the table.
+const GAP: u16 = 2;
 
 /// Rows under headings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,26 +36,35 @@ impl Table {
         self.rows.push(cells.collect());
     }
 
-    /// The table for people, with aligned columns no wider than `width`.
+    /// The table for people, with aligned columns. Only the last column gives way where `width` is too small: an id that is
+    /// broken over two lines cannot be copied.
     #[must_use]
     pub fn aligned(&self, width: u16) -> String {
         let mut table = comfy_table::Table::new();
         table
             .load_style(presets::NOTHING)
-            .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_width(width)
+            .set_content_arrangement(ContentArrangement::Disabled)
             .set_header(self.headings.iter().map(|heading| heading.to_uppercase()));
         for row in &self.rows {
             table.add_row(row);
         }
         for (index, column) in table.column_iter_mut().enumerate() {
-            column.set_padding((0, 2));
+            column.set_padding((0, GAP));
             if self.figures.contains(&index) {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
-        let lines = table.lines().map(|line| line.trim_end().to_owned() + "\n");
-        lines.collect()
+        let is_cut = !self.figures.contains(&(self.headings.len().saturating_sub(1)));
+        let line = |line: String| {
+            let line = line.trim_end();
+            let line = if is_cut {
+                truncate_str(line, width.into(), "…")
+            } else {
+                line.into()
+            };
+            line.into_owned() + "\n"
+        };
+        table.lines().map(line).collect()
     }
 
     /// The table for programs: a line of headings, then a line for each row, with tabs between the cells.
@@ -75,5 +88,18 @@ mod tests {
         assert_eq!(table.plain(), "name\ttokens\nwriter\t1.2k\na b c\t7\n");
         let aligned = table.aligned(80);
         assert_eq!(aligned.lines().next(), Some("NAME    TOKENS"));
+    }
+
+    #[test]
+    fn only_the_last_column_gives_way() {
+        let mut table = Table::new(&["run", "title"]);
+        table.row([
+            "run_01m8q03z90e008000000000000".into(),
+            "What are the pros and cons?".into(),
+        ]);
+        assert_eq!(
+            table.aligned(45).lines().nth(1),
+            Some("run_01m8q03z90e008000000000000  What are the…")
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! A run as a tree that stays in its place on the terminal.
 
-use console::Term;
+use console::{Term, truncate_str};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use legwork_shared::wire::EventView;
 
@@ -45,7 +45,9 @@ impl Viewer for Screen {
         let mut lines = vec![format!("{} {}", paint_run_state(status.run.state, "▸"), strong(&title))];
         lines.extend(tree(&status, now, size));
         lines.push(dim(&summary_line(&status)));
-        self.bar.set_message(lines.join("\n"));
+        // A line that is wider than the terminal would push the others down. Wide characters count as two columns.
+        let fitting: Vec<_> = lines.iter().map(|line| truncate_str(line, size.columns, "…")).collect();
+        self.bar.set_message(fitting.join("\n"));
         self.bar.tick();
         Ok(())
     }

@@ -30,7 +30,10 @@ pub(super) fn newest() -> u32 {
 /// processes that come at the same time, the second finds the work done.
 pub(super) fn migrate(conn: &Connection, path: &Path) -> Result<(), StoreError> {
     let explain = |error: rusqlite::Error| why_not_open(path, &error);
-    check_identity(conn, path)?;
+    // In one read transaction: another process may be making the tables between two reads.
+    let reading = conn.unchecked_transaction().map_err(explain)?;
+    check_identity(&reading, path)?;
+    reading.finish().map_err(explain)?;
     switch_to_log(conn).map_err(explain)?;
     conn.execute_batch("BEGIN IMMEDIATE").map_err(explain)?;
     let done = migrate_in_transaction(conn, path);

@@ -1,7 +1,7 @@
 //! Works on a run, or waits for it, until it ends; then its report and the last words. For `run`, `resume` and `submit`.
 
 use std::collections::BTreeSet;
-use std::io::{self, IsTerminal as _};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::base::{Context, Exit, Format, Stop, load_status, run_result, say};
 use super::engine::{Engine, EngineOptions};
-use super::live::{Followed, HiddenControls, Lines, Mirror, Quiet, Screen, Viewer, follow};
+use super::live::{Followed, HiddenControls, Lines, Mirror, Quiet, Screen, Viewer, follow, in_foreground};
 use super::result::deliver;
 use super::runners;
 use crate::output::{dim, human, run_ending};
@@ -157,7 +157,7 @@ fn refused_key(status: &RunStatus) -> Option<Fault> {
 fn viewer(context: &Context) -> Box<dyn Viewer> {
     match context.out.format {
         Format::Json => Box::new(Quiet),
-        Format::Text if io::stderr().is_terminal() => Box::new(Screen::new()),
+        Format::Text if in_foreground(io::stderr()) => Box::new(Screen::new()),
         Format::Text => Box::new(Lines),
     }
 }

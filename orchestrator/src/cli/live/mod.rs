@@ -6,7 +6,7 @@ mod lines;
 mod mirror;
 mod screen;
 
-pub use controls::HiddenControls;
+pub use controls::{HiddenControls, in_foreground};
 pub use follow::{Followed, Viewer, follow};
 pub use lines::{Lines, Quiet};
 pub use mirror::Mirror;

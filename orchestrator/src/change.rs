@@ -7,7 +7,7 @@ use legwork_shared::store::{Store, StoreError};
 
 /// How often a decision is taken again on a newer record. Each round somebody else has made progress, so a job that is
 /// changed this often under our hands is busy beyond reason.
-const ROUNDS_MAX: usize = 64;
+pub const ROUNDS_MAX: usize = 64;
 
 /// Why a job was not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -15,6 +15,9 @@ pub enum ChangeError {
     /// There is no such job.
     #[error("{0} does not exist")]
     Unknown(JobId),
+    /// It quotes from documents, and nobody in it could read an update.
+    #[error("{0} quotes without a language model and reads no updates")]
+    Deaf(JobId),
     /// Its state does not allow it.
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -23,21 +26,15 @@ pub enum ChangeError {
     Store(#[from] StoreError),
 }
 
-/// Applies `command` to a job and commits it with what it means for its dependents; `extra` adds to the same commit.
+/// Applies `command` to a job and commits it with what it means for its dependents.
 ///
 /// # Errors
 /// [`ChangeError`]; nothing was written.
-pub async fn change(
-    store: &dyn Store,
-    id: JobId,
-    command: &Command,
-    extra: impl Fn(&mut Batch, &Transition) + Send,
-) -> Result<Job, ChangeError> {
+pub async fn change(store: &dyn Store, id: JobId, command: &Command) -> Result<Job, ChangeError> {
     for _ in 0..ROUNDS_MAX {
         let job = store.job(id).await?.ok_or(ChangeError::Unknown(id))?;
         let mut batch = Batch::at(store.now());
         let transition = job::apply(&job, command, batch.at)?;
-        extra(&mut batch, &transition);
         let next = transition.job.clone();
         add(store, &mut batch, transition).await?;
         match store.commit(batch).await {
@@ -79,9 +76,9 @@ pub async fn change_all(
     let mut changed = Vec::new();
     for job in jobs {
         let Some(command) = command(job) else { continue };
-        match change(store, job.id, &command, |_, _| {}).await {
+        match change(store, job.id, &command).await {
             Ok(job) => changed.push(job),
-            Err(ChangeError::Refused(_) | ChangeError::Unknown(_)) => {}
+            Err(ChangeError::Refused(_) | ChangeError::Unknown(_) | ChangeError::Deaf(_)) => {}
             Err(ChangeError::Store(error)) => return Err(error),
         }
     }
@@ -89,7 +86,10 @@ pub async fn change_all(
 }
 
 /// Adds a transition to a batch, with the dependents and the run's bounds that it needs.
-async fn add(store: &dyn Store, batch: &mut Batch, transition: Transition) -> Result<(), StoreError> {
+///
+/// # Errors
+/// [`StoreError`]; the batch is of no use then.
+pub async fn add(store: &dyn Store, batch: &mut Batch, transition: Transition) -> Result<(), StoreError> {
     let missing = || StoreError::Corrupt {
         message: format!("{} belongs to no run", transition.job.id),
     };

@@ -7,11 +7,13 @@ use legwork_shared::agent::{AgentSpec, delegation, todos};
 use legwork_shared::fault::{Code, Fault};
 use legwork_shared::nearest::nearest;
 use legwork_shared::plan::Plan;
-use legwork_shared::submit::{Agents, DEFAULT_AGENT};
+use legwork_shared::submit::{self, Agents, DEFAULT_AGENT, PlanAgents};
 use legwork_worker::agents::{AgentLibrary, usual_folders};
+use legwork_worker::model::Models;
 use legwork_worker::tool::ToolBox;
 
 use super::base::Context;
+use super::plans;
 
 /// The agents inside the program and those of the user's folders; the folder of the settings is the nearest.
 ///
@@ -65,6 +67,24 @@ pub fn check(plan: &Plan, library: &AgentLibrary) -> Result<(), Fault> {
         check_tools(&agent, &toolbox).map_err(|fault| fault.at(format!("agent `{}` ({})", agent.name, place())))?;
     }
     Ok(())
+}
+
+/// Refuses a plan whose jobs would quote from nothing, and names both ways out where a model would be one of them.
+///
+/// # Errors
+/// [`Code::Sources`], with the agent.
+pub fn check_sources(plan: &Plan, library: &AgentLibrary, models: Option<&Models>) -> Result<(), Fault> {
+    let agents = PlanAgents { plan, agents: library };
+    submit::check_sources(&plan.jobs, &agents, &plan.sources).map_err(|fault| {
+        if models.is_some() {
+            return fault;
+        }
+        let place = fault.place;
+        Fault {
+            place,
+            ..plans::nothing_to_quote()
+        }
+    })
 }
 
 fn check_delegates(agent: &AgentSpec, plan: &Plan, library: &AgentLibrary) -> Result<(), Fault> {

@@ -124,9 +124,7 @@ pub fn for_agent(question: &str, agent: &str) -> Result<Plan, Fault> {
 pub fn extractive(question: &str, sources: &[String]) -> Result<Plan, Fault> {
     check_description(question).map_err(|fault| fault.at("the question"))?;
     if sources.is_empty() {
-        let message = "there is neither a language model nor a document to quote from";
-        let help = "name a folder with --sources, or set OPENAI_API_KEY, ANTHROPIC_API_KEY or OLLAMA_HOST";
-        return Err(Fault::new(Code::Sources, message, help));
+        return Err(nothing_to_quote());
     }
     Ok(Plan {
         title: Some(question.to_owned()),
@@ -139,6 +137,14 @@ pub fn extractive(question: &str, sources: &[String]) -> Result<Plan, Fault> {
         ],
         ..Plan::default()
     })
+}
+
+/// What is wrong where there is neither a model nor a source, with both ways out.
+#[must_use]
+pub fn nothing_to_quote() -> Fault {
+    let message = "there is neither a language model nor a document to quote from";
+    let help = "name a folder with --sources, or set OPENAI_API_KEY, ANTHROPIC_API_KEY or OLLAMA_HOST";
+    Fault::new(Code::Sources, message, help)
 }
 
 fn job(id: &str, agent: &str, description: &str, needs: &[&str]) -> PlannedJob {

@@ -94,6 +94,7 @@ pub async fn run(args: &RunArgs, context: &Context) -> Result<Exit, Stop> {
     let placed = |fault| plans::placed(fault, &args.origin());
     library::check(&plan, &library).map_err(placed)?;
     models::check(&plan, &library, models.as_deref())?;
+    library::check_sources(&plan, &library, models.as_deref())?;
     args.out.as_deref().map_or(Ok(()), check_writable)?;
     if args.confirm && !confirmed(&plan)? {
         say("nothing was started");

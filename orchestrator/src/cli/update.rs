@@ -21,7 +21,7 @@ pub struct UpdateArgs {
     /// What to tell it; `-` reads stdin
     #[arg(default_value = "")]
     text: String,
-    /// Do not wait for the answer to the call in flight: abort it
+    /// Do not wait: abort the call in flight, or cancel the jobs that it has handed out and waits for
     #[arg(long)]
     interrupt: bool,
     /// Structured data to go with it
@@ -29,7 +29,8 @@ pub struct UpdateArgs {
     data: Option<String>,
 }
 
-/// Puts an update into the job's mailbox. The event `update_applied` says when the agent has read it.
+/// Puts an update into the job's mailbox. The event `update_applied` says when the agent has read it, `updates_unread` that
+/// it never did.
 ///
 /// # Errors
 /// [`Stop`] where the job is not known or has ended.

@@ -1,18 +1,13 @@
-//! Cancel and update: both work with no worker anywhere.
+//! Cancel: it works with no worker anywhere.
 
-use legwork_shared::clock;
 use legwork_shared::fault::{Code, Fault};
-use legwork_shared::id::{JobId, RunId, UpdateId};
-use legwork_shared::job::{Command, Job, JobState, Mail, UpdateMode};
+use legwork_shared::id::{JobId, RunId};
+use legwork_shared::job::{Command, Job, JobState};
 use legwork_shared::store::{JobQuery, StoreError};
-use serde_json::Value;
 
 use super::{CancelAnswer, Cancelled, Coordinator, PAGE, Scope, Target};
-use crate::change::{ChangeError, change, change_all};
+use crate::change::{ChangeError, change_all};
 use crate::maintenance::tracker;
-
-/// The longest update, in bytes: it becomes a message of a conversation.
-const UPDATE_BYTES_MAX: usize = 256 * 1024;
 
 impl Coordinator {
     /// Ends what has not started, and asks what runs to stop. The answer says which is which.
@@ -54,52 +49,6 @@ impl Coordinator {
         Ok(answers)
     }
 
-    /// Puts an update into a job's mailbox. The agent reads it at its next step, and the event log says at which.
-    ///
-    /// # Errors
-    /// [`Code::EmptyPrompt`], [`Code::LongPrompt`], or [`Code::WrongState`] if the job has ended.
-    pub async fn update(
-        &self,
-        job: JobId,
-        text: &str,
-        data: Option<Value>,
-        mode: UpdateMode,
-    ) -> Result<UpdateId, Fault> {
-        if text.trim().is_empty() && data.is_none() {
-            return Err(Fault::new(
-                Code::EmptyPrompt,
-                "the update is empty",
-                "say what the agent should know",
-            ));
-        }
-        if text.len() > UPDATE_BYTES_MAX {
-            let message = format!(
-                "the update has {} bytes, at most {UPDATE_BYTES_MAX} are accepted",
-                text.len()
-            );
-            return Err(Fault::new(
-                Code::LongPrompt,
-                message,
-                "put the long part into a file of the sources",
-            ));
-        }
-        let id = UpdateId::new(self.store.now(), clock::entropy());
-        let command = Command::Update { id, mode };
-        let mail = |at| Mail {
-            id,
-            job,
-            text: text.to_owned(),
-            data: data.clone(),
-            mode,
-            at,
-        };
-        let put = |batch: &mut legwork_shared::batch::Batch, _: &_| batch.mail.push(mail(batch.at));
-        match change(self.store.as_ref(), job, &command, put).await {
-            Ok(_) => Ok(id),
-            Err(error) => Err(explain(error, "submit a follow-up job to the run, or retry the job")),
-        }
-    }
-
     /// The jobs of a run that have not ended.
     async fn open_jobs(&self, run: RunId) -> Result<Vec<Job>, StoreError> {
         let states = JobState::ALL.into_iter().filter(|state| !state.is_terminal()).collect();
@@ -118,18 +67,31 @@ impl Coordinator {
             .job(root)
             .await?
             .ok_or_else(|| super::find::unknown(&root.to_string()))?;
-        let mut found = vec![root];
+        Ok(match scope {
+            Scope::Job => vec![root],
+            Scope::Tree => self.with_descendants(vec![root]).await?,
+        })
+    }
+
+    /// These jobs and all that they handed out, directly or not.
+    pub(super) async fn with_descendants(&self, mut found: Vec<Job>) -> Result<Vec<Job>, StoreError> {
         let mut next = 0;
-        while scope == Scope::Tree && next < found.len() {
-            let query = JobQuery {
-                run: Some(found[next].run),
-                parent: Some(found[next].id),
-                ..JobQuery::default()
-            };
-            found.extend(self.all_jobs(&query).await?);
+        while next < found.len() {
+            let children = self.children(&found[next]).await?;
+            found.extend(children);
             next += 1;
         }
         Ok(found)
+    }
+
+    /// The jobs that a job handed out itself.
+    pub(super) async fn children(&self, parent: &Job) -> Result<Vec<Job>, StoreError> {
+        self.all_jobs(&JobQuery {
+            run: Some(parent.run),
+            parent: Some(parent.id),
+            ..JobQuery::default()
+        })
+        .await
     }
 
     async fn all_jobs(&self, query: &JobQuery) -> Result<Vec<Job>, StoreError> {
@@ -156,6 +118,10 @@ impl Coordinator {
 pub(super) fn explain(error: ChangeError, help: &str) -> Fault {
     match error {
         ChangeError::Unknown(id) => super::find::unknown(&id.to_string()),
+        ChangeError::Deaf(_) => {
+            let help = "cancel it, and submit a job that asks what you want to know";
+            Fault::new(Code::WrongState, error.to_string(), help)
+        }
         ChangeError::Refused(refusal) => Fault::new(Code::WrongState, refusal.to_string(), help),
         ChangeError::Store(error) => error.into(),
     }

@@ -4,6 +4,7 @@ mod control;
 mod find;
 mod retry;
 mod submit;
+mod update;
 
 use std::sync::Arc;
 

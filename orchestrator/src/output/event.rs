@@ -42,6 +42,7 @@ fn state_of(kind: &EventKind) -> Option<JobState> {
         | EventKind::Retried { .. }
         | EventKind::UpdateSent { .. }
         | EventKind::UpdateApplied { .. }
+        | EventKind::UpdatesUnread { .. }
         | EventKind::Stepped { .. }
         | EventKind::TodosChanged { .. } => None,
     }
@@ -90,6 +91,8 @@ fn words(event: &EventView, name_of: &dyn Fn(JobId) -> Option<String>) -> String
             UpdateMode::Interrupt => "an update was sent and interrupts".into(),
         },
         EventKind::UpdateApplied { step, .. } => format!("read the update at step {step}"),
+        EventKind::UpdatesUnread { count: 1 } => "ended without having read an update".into(),
+        EventKind::UpdatesUnread { count } => format!("ended without having read {count} updates"),
         EventKind::Stepped { step, tokens, tool } => {
             let tool = tool.as_ref().map(|tool| format!(" · {}", error_text(tool)));
             format!("step {step} · {}{}", human::tokens(*tokens), tool.unwrap_or_default())

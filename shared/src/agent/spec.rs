@@ -40,6 +40,21 @@ pub enum RunnerSpec {
 }
 
 impl RunnerSpec {
+    /// Whether it can only quote from documents, so that without any it could do nothing but pretend.
+    #[must_use]
+    pub fn only_quotes(&self) -> bool {
+        matches!(self, Self::Extractive { role } if role == "researcher" || role == "reviewer")
+    }
+
+    /// Whether it can read an update. One that searches and quotes has nobody who could.
+    #[must_use]
+    pub fn reads_updates(&self) -> bool {
+        match self {
+            Self::Agent | Self::Process { .. } | Self::Scripted { .. } | Self::Custom { .. } => true,
+            Self::Extractive { .. } => false,
+        }
+    }
+
     /// Its name in a worker's registry.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -27,8 +27,11 @@ pub struct Checkpoint {
 /// How an attempt ends.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
-    /// With a result.
+    /// With a result, whatever stands in the mailbox: for what reads no mail.
     Succeeded(JobResult),
+    /// With a result that answers all mail it has read. Where more has come since, the job does not end but goes on at
+    /// once, in another attempt that reads it.
+    Answered(JobResult),
     /// With an error; its severity and the job's limits say whether there is another attempt.
     Failed(JobError),
     /// It waits, holding no slot.

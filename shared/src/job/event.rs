@@ -90,6 +90,11 @@ pub enum EventKind {
         /// The step at which it did.
         step: u32,
     },
+    /// The job ended without having read updates: their sender should know. They stay for a retry of it.
+    UpdatesUnread {
+        /// How many.
+        count: u32,
+    },
     /// The agent made a step: a model reply or the results of its tools are in the journal.
     Stepped {
         /// Model replies so far.

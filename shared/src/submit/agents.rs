@@ -40,8 +40,10 @@ impl Agents for BTreeMap<String, Arc<AgentSpec>> {
 }
 
 /// The plan's own agents first, then the given ones.
-pub(super) struct PlanAgents<'a> {
+pub struct PlanAgents<'a> {
+    /// The plan.
     pub plan: &'a Plan,
+    /// The given ones.
     pub agents: &'a dyn Agents,
 }
 

@@ -5,8 +5,8 @@ mod agents;
 mod planned;
 
 pub use addition::{Addition, Parent, add_jobs};
-pub use agents::Agents;
-pub use planned::{check_description, fingerprint};
+pub use agents::{Agents, PlanAgents};
+pub use planned::{check_description, check_sources, fingerprint};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,6 @@ use crate::job::{EventKind, Job};
 use crate::plan::{Need, Plan, PlannedJob};
 use crate::run::Run;
 use crate::time::Timestamp;
-use agents::PlanAgents;
 use planned::{additions_of, known_by_key};
 
 /// The longest description of a job, in bytes. More belongs into a file of the workspace or the sources.
@@ -68,6 +67,7 @@ pub fn new_run(
         .collect();
     let jobs: Vec<&PlannedJob> = plan.jobs.iter().collect();
     let additions = additions_of(&jobs, &own, &BTreeMap::new(), &ids, now)?;
+    check_sources(&plan.jobs, &own, &plan.sources)?;
     let mut limits = plan.limits;
     limits.jobs.get_or_insert(plan.jobs.len() as u64 + DELEGATED_JOBS_MAX);
     let mut batch = Batch::at(now);
@@ -134,6 +134,7 @@ pub fn extend_run(
         ids.push((job.id.clone(), id));
     }
     let additions = additions_of(&fresh, &own, &known, &ids, now)?;
+    check_sources(fresh.iter().copied(), &own, &run.sources)?;
     let mut next = run.clone();
     next.version += 1;
     let names: Vec<String> = additions.iter().map(|addition| addition.spec.agent.clone()).collect();

@@ -108,6 +108,34 @@ fn spec_of(job: &PlannedJob, agents: &dyn Agents, now: Timestamp) -> Result<JobS
     })
 }
 
+/// Whether the jobs that can only quote have something to quote from: a report about nothing would look like a report.
+///
+/// # Errors
+/// [`Code::Sources`], with the agent.
+pub fn check_sources<'a>(
+    jobs: impl IntoIterator<Item = &'a PlannedJob>,
+    agents: &dyn Agents,
+    sources: &[String],
+) -> Result<(), Fault> {
+    if !sources.is_empty() {
+        return Ok(());
+    }
+    let names = jobs
+        .into_iter()
+        .map(|job| job.agent.as_deref().unwrap_or(DEFAULT_AGENT));
+    let quoting = names
+        .filter_map(|name| agents.get(name))
+        .find(|agent| agent.runner.only_quotes());
+    match quoting {
+        None => Ok(()),
+        Some(agent) => {
+            let message = "the agent quotes from documents, and the run has none";
+            let help = "name a folder with --sources, or under `sources` in the plan";
+            Err(Fault::new(Code::Sources, message, help).at(format!("agent `{}`", agent.name)))
+        }
+    }
+}
+
 /// Whether a description can be given to an agent.
 ///
 /// # Errors

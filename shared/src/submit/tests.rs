@@ -130,3 +130,32 @@ fn d03_the_same_job_added_under_the_same_key_is_the_same_job() {
     let other = again("jobs: [{id: p2, description: z, idempotency_key: k}]");
     assert_eq!(other.map_err(|fault| fault.code), Err(Code::KeyConflict));
 }
+
+#[test]
+fn a_job_that_only_quotes_is_refused_in_a_run_without_sources() {
+    let own = |role: &str, sources: &str| {
+        format!(
+            "{sources}\nagents: {{mine: {{runner: {{kind: extractive, role: {role}}}}}}}\njobs: [{{id: a, agent: mine, description: x}}]"
+        )
+    };
+    for role in ["researcher", "reviewer"] {
+        let fault = submit(&own(role, "")).expect_err("a fault");
+        assert_eq!(
+            (fault.code, fault.place.as_deref()),
+            (Code::Sources, Some("agent `mine`")),
+            "{role}"
+        );
+        assert_eq!(
+            submit(&own(role, "sources: []")).expect_err("a fault").code,
+            Code::Sources
+        );
+        submit(&own(role, "sources: [docs]")).expect("accepted");
+    }
+    submit(&own("writer", "")).expect("it quotes from what others found");
+
+    let first = submit("jobs: [{id: b, description: x}]").expect("accepted");
+    let run = &first.batch.runs[0];
+    let more = plan(&own("researcher", ""));
+    let fault = extend_run(&more, &agents(), run, &first.batch.insert, Timestamp(2_000), 8).expect_err("a fault");
+    assert_eq!(fault.code, Code::Sources);
+}

@@ -1,8 +1,8 @@
 //! Delegation: a whole graph in one reply, carried out while the coordinator sleeps.
 
 use legwork_shared::job::{BlockedOn, EventKind, JobState};
-use legwork_tests::harness::{Legwork, repository};
-use legwork_tests::model_server::{Gate, ModelServer, Outcome, Recorded, Script, Wire};
+use legwork_tests::harness::{Legwork, repository, wait_until};
+use legwork_tests::model_server::{Gate, ModelServer, Outcome, Recorded, Script, Turn, Wire};
 
 use crate::team::{ANSWER, CALLS, JOBS, KEY, QUESTION, WIRES, member, member_of, place, turn};
 
@@ -80,6 +80,56 @@ async fn s17_s21_a_graph_handed_out_in_one_reply_runs_in_parallel_and_in_order_o
 #[tokio::test]
 async fn s17_s21_a_graph_handed_out_in_one_reply_runs_in_parallel_and_in_order_on_the_anthropic_wire() {
     hands_out_a_graph(Wire::Anthropic).await;
+}
+
+#[tokio::test]
+async fn an_interrupt_stops_what_a_sleeping_coordinator_waits_for_and_it_goes_on_with_what_there_is() {
+    for wire in WIRES {
+        let never = Gate::closed();
+        let held = never.clone();
+        let script = Script::by(move |asked| match (member(&asked.system), asked.turn) {
+            ("reviewer", _) => turn(asked).behind(&held),
+            ("coordinator", 2..) => Turn::text(format!(
+                "Told: {}; found: {}",
+                asked.last(),
+                asked.messages.iter().any(|said| said.text.contains("For it: recall."))
+            )),
+            _ => turn(asked),
+        });
+        let server = ModelServer::start(script.strict()).await;
+        let legwork = Legwork::new().with_model(&server, wire, KEY);
+        let run = legwork.spawn(&["run", QUESTION, "--sources", &sources()]);
+        server.wait_until(|requests| is_in_flight(requests, "reviewer")).await;
+        wait_until("the researcher has ended", async || {
+            let state = legwork.job("coordinator/researcher").await.state;
+            (state == JobState::Succeeded).then_some(())
+        })
+        .await;
+        let update = ["update", "last/coordinator", "--interrupt", "Say what you have."];
+        let _ = legwork.run(&update).await.success();
+        let report = run.wait().await.success();
+        assert!(
+            report.starts_with("Told: ") && report.contains("Say what you have."),
+            "{report}"
+        );
+        assert!(report.ends_with("found: true\n"), "{report}");
+        let ended = JOBS.map(|name| async { legwork.job(name).await.state });
+        let ended = futures::future::join_all(ended).await;
+        let cancelled = JobState::Cancelled;
+        assert_eq!(
+            ended,
+            [
+                JobState::Succeeded,
+                JobState::Succeeded,
+                cancelled,
+                cancelled,
+                cancelled
+            ]
+        );
+        let asked = server.requests();
+        let others = |request: &&Recorded| ["analyst", "writer"].contains(&member_of(request));
+        assert_eq!(asked.iter().filter(others).count(), 0, "what was cancelled never began");
+    }
 }
 
 #[tokio::test]

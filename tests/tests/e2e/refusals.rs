@@ -187,6 +187,50 @@ async fn sources_that_are_missing_or_empty_are_refused() {
 }
 
 #[tokio::test]
+async fn work_that_could_only_quote_is_refused_where_there_is_nothing_to_quote() {
+    let both = ["--sources", "OPENAI_API_KEY"];
+    let legwork = Legwork::new();
+    for agent in ["researcher", "reviewer"] {
+        let output = legwork.run(&["run", "Why?", "--agent", agent]).await;
+        for way_out in both {
+            assert_refused(&legwork, output.clone(), "LW0108", agent, way_out).await;
+        }
+    }
+    legwork.write(
+        "team.yaml",
+        "sources: []\njobs:\n  - {id: a, agent: researcher, description: x}\n",
+    );
+    let output = legwork.run(&["run", "--plan", "team.yaml"]).await;
+    for way_out in both {
+        assert_refused(&legwork, output.clone(), "LW0108", "researcher", way_out).await;
+    }
+    let output = legwork.run(&["run", "Why?", "--agent", "coordinator"]).await;
+    assert_refused(&legwork, output, "LW0501", "coordinator", "OPENAI_API_KEY").await;
+
+    let quoting = "agents: {mine: {runner: {kind: extractive, role: researcher}}}\njobs:\n  - {id: a, agent: mine, description: x}\n";
+    legwork.write("own.yaml", quoting);
+    let output = legwork.run(&["submit", "own.yaml"]).await;
+    assert_refused(&legwork, output, "LW0108", "agent `mine`", "--sources").await;
+    legwork.write("docs/a.md", "text");
+    let _ = legwork
+        .run(&["submit", "own.yaml", "--sources", "docs"])
+        .await
+        .success();
+}
+
+#[tokio::test]
+async fn sources_that_hold_no_text_when_the_work_begins_fail_the_job() {
+    let legwork = Legwork::new();
+    legwork.write("docs/a.md", "text");
+    let plan = "sources: [docs]\nagents: {mine: {runner: {kind: extractive, role: researcher}}}\njobs:\n  - {id: a, agent: mine, description: x}\n";
+    legwork.submit(plan).await;
+    std::fs::remove_file(legwork.path("docs/a.md")).expect("removed");
+    let _ = legwork.run(&["worker", "--once"]).await.success();
+    let error = legwork.job("a").await.error.expect("an error");
+    assert_eq!(error.code, "no_documents");
+}
+
+#[tokio::test]
 async fn an_agent_without_a_model_and_a_model_without_its_key_are_refused() {
     let legwork = Legwork::new();
     let output = legwork.run(&["run", "Why?", "--agent", "general-purpose"]).await;

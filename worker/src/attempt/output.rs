@@ -17,9 +17,15 @@ impl Attempt {
     /// # Cancel safety
     /// Safe: a file that was staged and not published is nowhere.
     pub(super) async fn fit(&self, verdict: Verdict) -> Verdict {
-        let Verdict::Succeeded(result) = verdict else {
-            return verdict;
-        };
+        match verdict {
+            Verdict::Succeeded(result) => self.fit_result(result).await.map(Verdict::Succeeded),
+            Verdict::Answered(result) => self.fit_result(result).await.map(Verdict::Answered),
+            Verdict::Failed(_) | Verdict::Waiting(_) | Verdict::Yielded { .. } | Verdict::Cancelled => return verdict,
+        }
+        .unwrap_or_else(Verdict::Failed)
+    }
+
+    async fn fit_result(&self, result: JobResult) -> Result<JobResult, JobError> {
         let data = result.data.as_ref().map(ToString::to_string);
         let size = result.text.len() + data.as_ref().map_or(0, String::len);
         let limit = self.job().spec.limits.output_bytes();
@@ -28,15 +34,13 @@ impl Attempt {
                 format!("the answer has {size} bytes, at most {limit} are accepted; let it write files instead");
             let mut error = JobError::fatal(FailReason::Limit, "payload_too_large", message);
             error.partial = Some(beginning(&result.text));
-            return Verdict::Failed(error);
+            return Err(error);
         }
         if size <= INLINE_BYTES_MAX {
-            return Verdict::Succeeded(result);
+            return Ok(result);
         }
-        match self.move_to_file(result, data).await {
-            Ok(result) => Verdict::Succeeded(result),
-            Err(error) => Verdict::Failed(of_workspace(&error)),
-        }
+        let moved = self.move_to_file(result, data).await;
+        moved.map_err(|error| of_workspace(&error))
     }
 
     async fn move_to_file(&self, result: JobResult, data: Option<String>) -> Result<JobResult, WorkspaceError> {

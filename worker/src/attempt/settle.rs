@@ -23,7 +23,8 @@ impl Attempt {
     /// Writes the verdict.
     ///
     /// An answer that is too long for the record becomes a file of the workspace, one beyond the job's limit a failure.
-    /// A job that was asked to stop in the meantime ends as cancelled, whatever the verdict. A failure that may be
+    /// A job that was asked to stop in the meantime ends as cancelled, whatever the verdict. One that was told something
+    /// in the meantime goes on where the verdict is [`Verdict::Answered`]. A failure that may be
     /// retried, in a run that has used up its retries, is final.
     ///
     /// # Errors
@@ -134,6 +135,7 @@ impl Attempt {
             // Only the retry of a failure charges a bounded counter here.
             Verdict::Failed(_)
             | Verdict::Succeeded(_)
+            | Verdict::Answered(_)
             | Verdict::Waiting(_)
             | Verdict::Yielded { .. }
             | Verdict::Cancelled => Err(AttemptError::Store(StoreError::Corrupt {

@@ -35,7 +35,7 @@ fn timed_out(timeout_ms: u64, verdict: Verdict) -> JobError {
     let mut error = JobError::fatal(FailReason::Timeout, "timeout", message);
     error.partial = match verdict {
         Verdict::Failed(late) => late.partial,
-        Verdict::Succeeded(late) => Some(late.text),
+        Verdict::Succeeded(late) | Verdict::Answered(late) => Some(late.text),
         Verdict::Waiting(_) | Verdict::Yielded { .. } | Verdict::Cancelled => None,
     };
     error

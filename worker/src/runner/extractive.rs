@@ -110,6 +110,10 @@ async fn perform(attempt: &Attempt) -> Result<JobResult, Stop> {
 fn read_and_look(role: Role, question: &str, sources: &[PathBuf]) -> Result<JobResult, JobError> {
     let unreadable = |error: String| JobError::fatal(FailReason::Error, "sources_unreadable", error);
     let corpus = load(&Roots::many(sources), &Bounds::default()).map_err(|error| unreadable(error.to_string()))?;
+    if corpus.documents.is_empty() {
+        let message = "there is no document to quote from; submit it again with a folder of texts under `sources`";
+        return Err(JobError::fatal(FailReason::Error, "no_documents", message));
+    }
     let index = DocIndex::build(corpus).map_err(|error| unreadable(error.to_string()))?;
     let question = Question::parse(question);
     if role == Role::Reviewer {

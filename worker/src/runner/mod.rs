@@ -24,6 +24,9 @@ pub trait Runner: Send + Sync + 'static {
     /// [`Attempt::cancelled`] fires it should stop soon and return [`Verdict::Cancelled`]; after a grace period the
     /// future is dropped. A panic is a failed attempt.
     ///
+    /// One that reads its mail returns [`Verdict::Answered`], so that no update is lost between its last look and the
+    /// end. Updates that a job never read show in the run's events.
+    ///
     /// # Cancel safety
     /// The future is dropped when the lease is lost, the grace after a cancel or a time-out is over, or a drain has
     /// to end. What it has begun elsewhere must stop with it; nothing it wrote later would be accepted.

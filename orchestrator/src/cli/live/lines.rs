@@ -32,7 +32,8 @@ fn is_news(kind: &EventKind) -> bool {
         | EventKind::Cancelled { .. }
         | EventKind::Skipped { .. }
         | EventKind::Retried { .. }
-        | EventKind::UpdateApplied { .. } => true,
+        | EventKind::UpdateApplied { .. }
+        | EventKind::UpdatesUnread { .. } => true,
         EventKind::Submitted
         | EventKind::Blocked { .. }
         | EventKind::Scheduled { .. }

@@ -73,7 +73,8 @@ impl Step<'_> {
             return Ok(self.end_as_requested(request));
         }
         Ok(match verdict {
-            Verdict::Succeeded(result) => self.succeed(result),
+            Verdict::Answered(_) if self.job.mail_waiting() > 0 => self.queue(),
+            Verdict::Succeeded(result) | Verdict::Answered(result) => self.succeed(result),
             Verdict::Failed(error) => self.fail(error),
             Verdict::Waiting(on) => self.wait(*on),
             Verdict::Yielded { due } if *due > self.now => self.schedule(*due, Delay::Provider),

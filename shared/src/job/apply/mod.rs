@@ -190,6 +190,10 @@ impl Step<'_> {
         };
         let mut next = self.enter(Phase::Ended { outcome, at: self.now });
         next.job.last_error = None;
+        let unread = next.job.mail_waiting();
+        if unread > 0 {
+            next.events.push(EventKind::UpdatesUnread { count: unread });
+        }
         next.events.push(event);
         next.charges.push(Charge {
             counter: Counter::Open,

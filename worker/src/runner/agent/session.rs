@@ -90,7 +90,8 @@ impl Session<'_> {
                 if self.read_mail().await? {
                     return Ok(None);
                 }
-                Ok(Some(Verdict::Succeeded(result)))
+                // One that comes between here and the settle is the settle's to see.
+                Ok(Some(Verdict::Answered(result)))
             }
             Action::Fail(error) => {
                 self.flush_rest().await?;

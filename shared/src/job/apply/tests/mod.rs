@@ -147,6 +147,7 @@ fn of_attempts() -> Vec<Row> {
         only("checkpoint", checkpoint, Running, Running),
         ("checkpoint of an older attempt", older, [None; 8]),
         ends("succeed", Verdict::Succeeded(JobResult::default()), Succeeded),
+        ends("answer", Verdict::Answered(JobResult::default()), Succeeded),
         ends("fail for good", Verdict::Failed(error(Severity::Fatal)), Failed),
         ends("fail", Verdict::Failed(error(Severity::Retryable)), Scheduled),
         ends("wait", Verdict::Waiting(BlockedOn::Children), Blocked),

@@ -361,3 +361,73 @@ fn open_jobs_are_counted_down_once_per_generation() {
         }
     }
 }
+
+/// A running job with one update in its mailbox.
+fn with_mail() -> Job {
+    let update = Command::Update {
+        id: UpdateId::new(NOW, 4),
+        mode: UpdateMode::Enqueue,
+    };
+    apply(&job(JobState::Running), &update, NOW).expect("told").job
+}
+
+#[test]
+fn d11_an_answer_does_not_end_a_job_that_was_told_something_since() {
+    let answered = settle(Verdict::Answered(JobResult::default()));
+    let went_on = apply(&with_mail(), &answered, LATER).expect("went on");
+    assert_eq!(
+        (went_on.job.phase, went_on.events, went_on.charges),
+        (Phase::Queued { since: LATER }, vec![EventKind::Queued], vec![])
+    );
+    assert_eq!(went_on.job.failures, 0, "that is no failure");
+
+    let read = Command::Checkpoint {
+        token: token(1),
+        report: Checkpoint {
+            applied: vec![UpdateId::new(NOW, 4)],
+            ..report()
+        },
+    };
+    let read = apply(&with_mail(), &read, NOW).expect("read").job;
+    let ended = apply(&read, &answered, LATER).expect("ended");
+    assert_eq!(
+        (ended.job.state(), ended.events),
+        (JobState::Succeeded, vec![EventKind::Succeeded])
+    );
+}
+
+#[test]
+fn a_job_that_ends_without_having_read_an_update_says_so_however_it_ends() {
+    let told = |state| Job {
+        mail_sent: 3,
+        mail_applied: 1,
+        ..job(state)
+    };
+    let ends = [
+        (JobState::Running, settle(Verdict::Succeeded(JobResult::default()))),
+        (JobState::Running, settle(Verdict::Failed(error(Severity::Fatal)))),
+        (
+            JobState::Queued,
+            Command::Cancel {
+                by: "me".into(),
+                reason: String::new(),
+            },
+        ),
+        (
+            JobState::Blocked,
+            Command::Skip {
+                cause: JobId::new(NOW, 7),
+            },
+        ),
+    ];
+    for (state, command) in ends {
+        let ended = apply(&told(state), &command, LATER).expect("ended");
+        assert_eq!(
+            ended.events.first(),
+            Some(&EventKind::UpdatesUnread { count: 2 }),
+            "{command:?}"
+        );
+        assert!(ended.events.last().is_some_and(EventKind::is_terminal), "{command:?}");
+        assert_eq!(ended.job.mail_waiting(), 2, "a retry reads them");
+    }
+}

@@ -46,7 +46,7 @@ async fn d11_an_update_while_the_model_answers_is_read_after_the_answer_and_the_
         late.notify_one();
     };
     let (verdict, ()) = tokio::join!(runner.run(&attempt), updater);
-    let Verdict::Succeeded(result) = verdict else {
+    let Verdict::Answered(result) = verdict else {
         panic!("{verdict:?}")
     };
     assert_eq!(result.text, "NEW");
@@ -71,7 +71,7 @@ async fn s45_an_interrupt_aborts_the_call_in_flight() {
         attempt.control().deliver(&world.bench.store.mail(id).await.unwrap());
     };
     let (verdict, ()) = tokio::join!(world.run(&attempt), interrupter);
-    let Verdict::Succeeded(result) = verdict else {
+    let Verdict::Answered(result) = verdict else {
         panic!("{verdict:?}")
     };
     assert_eq!(result.text, "NEW");
@@ -81,6 +81,41 @@ async fn s45_an_interrupt_aborts_the_call_in_flight() {
         usage.model_calls == 2 && usage.output_tokens > 8_192,
         "what was aborted counts as spent: {usage:?}"
     );
+}
+
+#[tokio::test]
+async fn d11_an_update_between_the_last_look_and_the_settle_is_read_by_another_attempt() {
+    let (puppets, puppet) = Puppets::one(vec![says("OLD"), says("NEW")]);
+    let world = World::new(puppets);
+    let run = world.bench.submit(&plan(vec![agent("worker")])).await;
+    let attempt = world.claim().await.unwrap();
+    let verdict = world.run(&attempt).await;
+    // The runner has returned its answer, and nobody has written it yet.
+    let update = world.bench.update(attempt.token().job, UpdateMode::Enqueue).await;
+    assert_eq!(
+        attempt.settle(verdict).await,
+        Ok(crate::attempt::Settled::As(JobState::Queued))
+    );
+    world.finish().await;
+    let job = world.bench.job("job").await;
+    assert_eq!(
+        (result_of(&job).text.as_str(), job.attempt, job.failures),
+        ("NEW", 2, 0)
+    );
+    let told = |text: &str| Message::User { text: text.to_owned() };
+    let second = &puppet.requests()[1].messages;
+    assert_eq!(second.first(), Some(&told("Do it.")));
+    assert_eq!(
+        second.last(),
+        Some(&told("look at 2026 too")),
+        "the conversation goes on"
+    );
+    let events = world.bench.store.events(run, 0, 100).await.unwrap();
+    let kinds = events.into_iter().map(|event| event.event.kind);
+    let of_update: Vec<EventKind> = kinds
+        .filter(|kind| matches!(kind, EventKind::UpdateApplied { .. } | EventKind::UpdatesUnread { .. }))
+        .collect();
+    assert_eq!(of_update, [EventKind::UpdateApplied { update, step: 1 }]);
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ mod list;
 mod live;
 mod logs;
 mod models;
+mod origin;
 mod plans;
 mod result;
 mod resume;

@@ -8,6 +8,7 @@ use legwork_shared::plan::{Need, Plan, PlannedJob, parse};
 use legwork_shared::submit::check_description;
 
 use super::base::{STDIN, absolute_sources, read_text};
+use super::origin::Origin;
 use crate::config::{Settings, micro_usd};
 
 /// What a run may use up, as flags.
@@ -34,61 +35,11 @@ impl Limits {
     }
 }
 
-/// A fault that a plan met on its way into the store, with the name of its file before the field.
-#[must_use]
-pub fn placed(fault: Fault, file: &str) -> Fault {
-    if !is_of_plan(fault.code) {
-        return fault;
-    }
-    let place = match &fault.place {
-        Some(field) => format!("{file}: {field}"),
-        None => file.to_owned(),
-    };
-    fault.at(place)
-}
-
-/// Whether a fault is about what a plan says, not about where it goes.
-fn is_of_plan(code: Code) -> bool {
-    match code {
-        Code::WrongValue
-        | Code::EmptyPrompt
-        | Code::LongPrompt
-        | Code::DuplicateId
-        | Code::UnknownDependency
-        | Code::SelfEdge
-        | Code::Cycle
-        | Code::Contradiction
-        | Code::EmptyId
-        | Code::UnknownAgent
-        | Code::UnknownTool
-        | Code::ContextSchema
-        | Code::KeyConflict => true,
-        Code::Unreadable
-        | Code::NotUtf8
-        | Code::Syntax
-        | Code::UnknownField
-        | Code::Sources
-        | Code::AgentFile
-        | Code::StoreBusy
-        | Code::StoreCorrupt
-        | Code::StoreReadOnly
-        | Code::StoreNewer
-        | Code::StoreFull
-        | Code::NoModel
-        | Code::NoKey
-        | Code::UnknownId
-        | Code::AmbiguousId
-        | Code::WrongState
-        | Code::OverBudget
-        | Code::Internal => false,
-    }
-}
-
 /// Reads a plan; its sources become absolute and are looked at.
 ///
 /// # Errors
 /// [`Fault`] with file, line and column.
-pub fn read(path: &Path) -> Result<Plan, Fault> {
+pub fn read(path: &Path) -> Result<(Plan, Origin), Fault> {
     let text = read_text(path)?;
     let is_stdin = path.as_os_str() == STDIN;
     let name = if is_stdin {
@@ -101,7 +52,7 @@ pub fn read(path: &Path) -> Result<Plan, Fault> {
     let base = path.parent().filter(|_| !is_stdin).unwrap_or(Path::new(""));
     let sources: Vec<PathBuf> = plan.sources.iter().map(PathBuf::from).collect();
     plan.sources = absolute_sources(&sources, base)?;
-    Ok(plan)
+    Ok((plan, Origin::File { name, text }))
 }
 
 /// The plan in which one agent answers the question, and hands out what it likes.
@@ -174,7 +125,7 @@ mod tests {
             if path.extension().is_none_or(|extension| extension != "yaml") {
                 continue;
             }
-            let plan = read(&path).unwrap_or_else(|fault| panic!("{fault}"));
+            let (plan, _) = read(&path).unwrap_or_else(|fault| panic!("{fault}"));
             assert_eq!(
                 library::check(&plan, &AgentLibrary::shipped()),
                 Ok(()),
@@ -202,14 +153,5 @@ mod tests {
         limits.apply(&mut plan, &settings.expect("settings"));
         let found = (plan.limits.tokens, plan.limits.jobs, plan.limits.cost_micro_usd);
         assert_eq!(found, (Some(9), Some(7), Some(3_000_000)));
-    }
-
-    #[test]
-    fn faults_of_a_plan_name_its_file_and_others_stay_as_they_are() {
-        let fault = |code| Fault::new(code, "m", "h");
-        assert_eq!(placed(fault(Code::Cycle), "p.yaml").place.as_deref(), Some("p.yaml"));
-        let field = fault(Code::UnknownAgent).at("jobs[0].agent");
-        assert_eq!(placed(field, "p.yaml").place.as_deref(), Some("p.yaml: jobs[0].agent"));
-        assert_eq!(placed(fault(Code::StoreBusy), "p.yaml").place, None);
     }
 }

@@ -13,6 +13,7 @@ use super::base::{
     AgentsFlag, Context, Exit, Flags, Missing, ModelFlag, STDIN, SlotsFlag, Stop, absolute_sources, check_writable,
     read_text, say,
 };
+use super::origin::Origin;
 use super::plans::{self, Limits};
 use super::{attend, library, models};
 use crate::output::{dim, human};
@@ -64,13 +65,6 @@ impl RunArgs {
     pub fn flags(&self) -> Flags {
         [self.model.flags(), self.slots.flags(), self.agents.flags()].concat()
     }
-
-    /// Where the plan comes from, for faults.
-    fn origin(&self) -> String {
-        self.plan
-            .as_ref()
-            .map_or_else(|| "command line".to_owned(), |plan| plan.display().to_string())
-    }
 }
 
 /// Answers a question or carries out a plan, shows how it goes, and prints the report.
@@ -84,14 +78,14 @@ pub async fn run(args: &RunArgs, context: &Context) -> Result<Exit, Stop> {
         models::configured(&context.settings)?
     };
     let models = models.map(Arc::new);
-    let plan = plan_of(args, context, models.as_deref())?;
+    let (plan, origin) = plan_of(args, context, models.as_deref())?;
     let library = library::load(context)?;
     let library = if models.is_none() {
         library.extractive()
     } else {
         library
     };
-    let placed = |fault| plans::placed(fault, &args.origin());
+    let placed = |fault| origin.place(fault);
     library::check(&plan, &library).map_err(placed)?;
     models::check(&plan, &library, models.as_deref())?;
     library::check_sources(&plan, &library, models.as_deref())?;
@@ -105,9 +99,9 @@ pub async fn run(args: &RunArgs, context: &Context) -> Result<Exit, Stop> {
     attend::work(context, coordinator.store(), accepted.run, models, args.out.as_deref()).await
 }
 
-fn plan_of(args: &RunArgs, context: &Context, models: Option<&Models>) -> Result<Plan, Fault> {
+fn plan_of(args: &RunArgs, context: &Context, models: Option<&Models>) -> Result<(Plan, Origin), Fault> {
     let sources = absolute_sources(&args.sources, Path::new(""))?;
-    let mut plan = match (&args.plan, &args.question) {
+    let (mut plan, origin) = match (&args.plan, &args.question) {
         (Some(path), _) => plans::read(path)?,
         (None, question) => {
             let question = question.as_deref().unwrap_or_default();
@@ -116,10 +110,11 @@ fn plan_of(args: &RunArgs, context: &Context, models: Option<&Models>) -> Result
             } else {
                 question.to_owned()
             };
-            match (models, &args.agent) {
+            let plan = match (models, &args.agent) {
                 (None, None) => plans::extractive(&question, &sources)?,
                 (_, agent) => plans::for_agent(&question, agent.as_deref().unwrap_or(COORDINATOR))?,
-            }
+            };
+            (plan, Origin::CommandLine)
         }
     };
     plan.sources.extend(sources);
@@ -127,7 +122,7 @@ fn plan_of(args: &RunArgs, context: &Context, models: Option<&Models>) -> Result
     if plan.model.is_none() {
         plan.model.clone_from(&context.settings.model);
     }
-    Ok(plan)
+    Ok((plan, origin))
 }
 
 /// Shows the plan and asks for a yes.

@@ -11,6 +11,7 @@ use legwork_shared::wire::{Submitted, SubmittedJob};
 use super::base::{
     AgentsFlag, Context, Exit, Flags, Missing, ModelFlag, STDIN, Stop, absolute_sources, read_text, say,
 };
+use super::origin::Origin;
 use super::plans::{self, Limits};
 use super::{attend, library};
 use crate::output::dim;
@@ -54,15 +55,6 @@ impl SubmitArgs {
     pub fn flags(&self) -> Flags {
         [self.model.flags(), self.agents.flags()].concat()
     }
-
-    /// Where the plan comes from, for faults.
-    fn origin(&self) -> String {
-        match (&self.agent, self.input.as_str()) {
-            (Some(_), _) => "command line".to_owned(),
-            (None, STDIN) => "stdin".to_owned(),
-            (None, file) => file.to_owned(),
-        }
-    }
 }
 
 /// Queues the plan and prints the id of its run.
@@ -70,9 +62,9 @@ impl SubmitArgs {
 /// # Errors
 /// [`Stop`] where the plan cannot be accepted; nothing was stored then.
 pub async fn submit(args: &SubmitArgs, context: &Context) -> Result<Exit, Stop> {
-    let plan = plan_of(args, context)?;
+    let (plan, origin) = plan_of(args, context)?;
     let library = library::load(context)?;
-    let placed = |fault| plans::placed(fault, &args.origin());
+    let placed = |fault| origin.place(fault);
     library::check(&plan, &library).map_err(placed)?;
     let coordinator = context.coordinator(Missing::Create).await?;
     let accepted = match &args.run {
@@ -95,9 +87,9 @@ pub async fn submit(args: &SubmitArgs, context: &Context) -> Result<Exit, Stop> 
     attend::wait(context, coordinator.store(), view.run).await
 }
 
-fn plan_of(args: &SubmitArgs, context: &Context) -> Result<Plan, Fault> {
-    let mut plan = match &args.agent {
-        Some(agent) => single(&args.input, agent)?,
+fn plan_of(args: &SubmitArgs, context: &Context) -> Result<(Plan, Origin), Fault> {
+    let (mut plan, origin) = match &args.agent {
+        Some(agent) => (single(&args.input, agent)?, Origin::CommandLine),
         None => plans::read(Path::new(&args.input)).map_err(|fault| hint_at_agent(fault, &args.input))?,
     };
     let here = std::env::current_dir().map_err(|error| {
@@ -115,7 +107,7 @@ fn plan_of(args: &SubmitArgs, context: &Context) -> Result<Plan, Fault> {
     if plan.model.is_none() {
         plan.model.clone_from(&context.settings.model);
     }
-    Ok(plan)
+    Ok((plan, origin))
 }
 
 /// A plan with one job.

@@ -1,7 +1,9 @@
 //! A plan: a fixed graph of jobs as a person writes it, in YAML or JSON.
 
+mod locate;
 mod parse;
 
+pub use locate::{Place, locate};
 pub use parse::{parse, read};
 
 use std::collections::BTreeMap;

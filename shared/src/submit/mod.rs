@@ -65,7 +65,7 @@ pub fn new_run(
         .zip(&plan.jobs)
         .map(|(index, job)| (job.id.clone(), JobId::nth(now, index, entropy.rotate_left(64))))
         .collect();
-    let jobs: Vec<&PlannedJob> = plan.jobs.iter().collect();
+    let jobs: Vec<(usize, &PlannedJob)> = plan.jobs.iter().enumerate().collect();
     let additions = additions_of(&jobs, &own, &BTreeMap::new(), &ids, now)?;
     check_sources(&plan.jobs, &own, &plan.sources)?;
     let mut limits = plan.limits;
@@ -122,19 +122,19 @@ pub fn extend_run(
     }
     let own = PlanAgents { plan, agents };
     let known: BTreeMap<&str, &Job> = existing.iter().map(|job| (job.spec.name.as_str(), job)).collect();
-    let mut fresh: Vec<&PlannedJob> = Vec::new();
+    let mut fresh: Vec<(usize, &PlannedJob)> = Vec::new();
     let mut ids: Vec<(String, JobId)> = Vec::new();
-    for (index, job) in (0_u32..).zip(&plan.jobs) {
+    for ((index, job), place) in (0_u32..).zip(&plan.jobs).zip(0..) {
         let id = if let Some(before) = known_by_key(job, existing)? {
             before.id
         } else {
-            fresh.push(job);
+            fresh.push((place, job));
             JobId::nth(now, index, entropy)
         };
         ids.push((job.id.clone(), id));
     }
     let additions = additions_of(&fresh, &own, &known, &ids, now)?;
-    check_sources(fresh.iter().copied(), &own, &run.sources)?;
+    check_sources(fresh.iter().map(|(_, job)| *job), &own, &run.sources)?;
     let mut next = run.clone();
     next.version += 1;
     let names: Vec<String> = additions.iter().map(|addition| addition.spec.agent.clone()).collect();

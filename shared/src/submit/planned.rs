@@ -7,16 +7,17 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::{Addition, Agents, DEFAULT_AGENT, DEFAULT_QUEUE, DESCRIPTION_BYTES_MAX, NAME_BYTES_MAX, Parent};
-use crate::dag::{self, Condition, Node};
+use crate::dag::{self, Condition, GraphError, Node};
 use crate::fault::{Code, Fault};
 use crate::id::JobId;
 use crate::job::{Job, JobKey, JobSpec, JobState};
 use crate::plan::PlannedJob;
 use crate::time::Timestamp;
 
-/// The jobs to add, in order, with what they wait for: each other by `ids`, or jobs that are `known` already.
+/// The jobs to add, in order, with what they wait for: each other by `ids`, or jobs that are `known` already. Each job comes
+/// with its place in the plan.
 pub(super) fn additions_of(
-    jobs: &[&PlannedJob],
+    jobs: &[(usize, &PlannedJob)],
     agents: &dyn Agents,
     known: &BTreeMap<&str, &Job>,
     ids: &[(String, JobId)],
@@ -24,7 +25,7 @@ pub(super) fn additions_of(
 ) -> Result<Vec<Addition>, Fault> {
     let nodes: Vec<Node<'_>> = jobs
         .iter()
-        .map(|job| Node {
+        .map(|(_, job)| Node {
             name: &job.id,
             needs: job
                 .depends_on
@@ -33,7 +34,7 @@ pub(super) fn additions_of(
                 .collect(),
         })
         .collect();
-    let edges = dag::validate(&nodes, &|name| known.contains_key(name)).map_err(Fault::from)?;
+    let edges = dag::validate(&nodes, &|name| known.contains_key(name)).map_err(|error| in_plan(error, jobs))?;
     let id_of: BTreeMap<&str, JobId> = ids.iter().map(|(name, id)| (name.as_str(), *id)).collect();
     let parent_of = |(name, condition): &(&str, Condition)| match (id_of.get(name), known.get(name)) {
         (Some(id), None) => Some(Parent {
@@ -51,12 +52,12 @@ pub(super) fn additions_of(
         (None, None) => None,
     };
     let mut additions = Vec::with_capacity(jobs.len());
-    for (index, job) in jobs.iter().enumerate() {
+    for ((place, job), needs) in jobs.iter().zip(&edges) {
         let spec = spec_of(job, agents, now).map_err(|fault| match fault.place.clone() {
-            Some(field) => fault.at(format!("jobs[{index}].{field}")),
-            None => fault.at(format!("jobs[{index}]")),
+            Some(field) => fault.at(format!("jobs[{place}].{field}")),
+            None => fault.at(format!("jobs[{place}]")),
         })?;
-        let parents = edges[index].iter().filter_map(parent_of).collect();
+        let parents = needs.iter().filter_map(parent_of).collect();
         additions.push(Addition {
             id: id_of[job.id.as_str()],
             spec,
@@ -64,6 +65,24 @@ pub(super) fn additions_of(
         });
     }
     Ok(additions)
+}
+
+/// A fault of the graph with the field of the plan that it is about.
+fn in_plan(error: GraphError, jobs: &[(usize, &PlannedJob)]) -> Fault {
+    let named = |name: &String| jobs.iter().rev().find(|(_, job)| job.id == *name);
+    let (job, field) = match &error {
+        GraphError::EmptyName { index } => (jobs.get(index - 1), "id"),
+        GraphError::Duplicate { name } => (named(name), "id"),
+        GraphError::SelfEdge { name } | GraphError::Unknown { name, .. } | GraphError::Contradiction { name, .. } => {
+            (named(name), "depends_on")
+        }
+        GraphError::Cycle { path } => (path.first().and_then(named), "depends_on"),
+    };
+    let fault = Fault::from(error);
+    match job {
+        Some((place, _)) => fault.at(format!("jobs[{place}].{field}")),
+        None => fault,
+    }
 }
 
 fn spec_of(job: &PlannedJob, agents: &dyn Agents, now: Timestamp) -> Result<JobSpec, Fault> {

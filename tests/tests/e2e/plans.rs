@@ -32,6 +32,7 @@ async fn s26_every_example_plan_runs_to_its_end() {
     let mut plans: Vec<_> = std::fs::read_dir(folder)
         .expect("the examples")
         .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
         .collect();
     plans.sort();
     assert!(plans.len() >= 7, "{plans:?}");

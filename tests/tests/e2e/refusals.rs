@@ -44,49 +44,49 @@ const REFUSALS: &[Refusal] = &[
     Refusal {
         plan: b"jobs:\n  - {id: a, description: \"  \"}\n",
         code: "LW0106",
-        place: "plan.yaml",
+        place: "plan.yaml:2:26: jobs[0].description",
         says: "help",
     },
     Refusal {
         plan: b"jobs:\n  - {id: a, description: x}\n  - {id: a, description: y}\n",
         code: "LW0201",
-        place: "plan.yaml",
+        place: "plan.yaml:3:10: jobs[1].id",
         says: "`a`",
     },
     Refusal {
         plan: b"jobs:\n  - {id: reader, description: x}\n  - {id: b, description: y, depends_on: [raeder]}\n",
         code: "LW0202",
-        place: "plan.yaml",
+        place: "plan.yaml:3:41: jobs[1].depends_on",
         says: "raeder",
     },
     Refusal {
         plan: b"jobs:\n  - {id: a, description: x, depends_on: [a]}\n",
         code: "LW0203",
-        place: "plan.yaml",
+        place: "plan.yaml:2:41: jobs[0].depends_on",
         says: "`a`",
     },
     Refusal {
         plan: b"jobs:\n  - {id: a, description: x, depends_on: [c]}\n  - {id: b, description: x, depends_on: [a]}\n  - {id: c, description: x, depends_on: [b]}\n",
         code: "LW0204",
-        place: "plan.yaml",
+        place: "plan.yaml:2:41: jobs[0].depends_on",
         says: " → ",
     },
     Refusal {
         plan: b"jobs:\n  - {id: \"\", description: x}\n",
         code: "LW0206",
-        place: "plan.yaml",
+        place: "plan.yaml:2:10: jobs[0].id",
         says: "help",
     },
     Refusal {
         plan: b"jobs:\n  - {id: a, agent: resercher, description: x}\n",
         code: "LW0301",
-        place: "plan.yaml",
+        place: "plan.yaml:2:20: jobs[0].agent",
         says: "did you mean `researcher`?",
     },
     Refusal {
         plan: b"agents: {mine: {description: d, prompt: p, tools: [serch_docs]}}\njobs:\n  - {id: a, agent: mine, description: x}\n",
         code: "LW0302",
-        place: "plan.yaml",
+        place: "plan.yaml:1:51: agents.mine.tools",
         says: "did you mean `search_docs`?",
     },
     Refusal {
@@ -126,6 +126,10 @@ async fn a_plan_that_cannot_be_accepted_is_refused_with_its_place_and_what_to_do
         legwork.write("plan.yaml", refusal.plan);
         let output = legwork.run(&["submit", "plan.yaml"]).await;
         assert_refused(&legwork, output, refusal.code, refusal.place, refusal.says).await;
+        // What comes through a pipe is told as exactly as what comes from a file.
+        let output = legwork.run_with_stdin(&["submit", "-"], refusal.plan).await;
+        let place = refusal.place.replace("plan.yaml", "stdin");
+        assert_refused(&legwork, output, refusal.code, &place, refusal.says).await;
     }
 }
 
@@ -206,6 +210,8 @@ async fn work_that_could_only_quote_is_refused_where_there_is_nothing_to_quote()
     }
     let output = legwork.run(&["run", "Why?", "--agent", "coordinator"]).await;
     assert_refused(&legwork, output, "LW0501", "coordinator", "OPENAI_API_KEY").await;
+    let output = legwork.run(&["submit", "Why?", "--agent", "resercher"]).await;
+    assert_refused(&legwork, output, "LW0301", "--agent", "did you mean `researcher`?").await;
 
     let quoting = "agents: {mine: {runner: {kind: extractive, role: researcher}}}\njobs:\n  - {id: a, agent: mine, description: x}\n";
     legwork.write("own.yaml", quoting);
@@ -295,6 +301,49 @@ async fn a_store_that_cannot_be_written_is_refused() {
     }
     let output = legwork.run(&["submit", "plan.yaml"]).await.expect_code(2);
     assert!(output.stderr.contains("error[LW0403]"), "{output}");
+}
+
+#[tokio::test]
+async fn an_odd_id_is_refused_by_every_command_that_takes_one() {
+    let legwork = Legwork::new();
+    let plan = "agents: {speaker: {runner: {kind: scripted, script: \"turns: [{text: done}]\"}}}\njobs:\n  - {id: a, agent: speaker, description: x}\n  - {id: b, agent: speaker, description: x}\n";
+    legwork.submit(plan).await;
+    legwork.write("more.yaml", plan);
+    let commands: [&[&str]; 10] = [
+        &["status"],
+        &["watch"],
+        &["logs"],
+        &["result"],
+        &["graph"],
+        &["resume"],
+        &["retry"],
+        &["cancel"],
+        &["update", "--data", "1"],
+        &["submit", "more.yaml", "--run"],
+    ];
+    let long = "job_".repeat(50);
+    let odd = [
+        ("", "LW0601"),
+        ("x", "LW0601"),
+        ("run_", "LW0602"),
+        ("job_", "LW0602"),
+        (long.as_str(), "LW0601"),
+        ("run_7zzzzzzzzzzzzzzzzzzzzzzzzz", "LW0601"),
+        ("upd_01m8", "LW0601"),
+    ];
+    for command in commands {
+        for (reference, code) in odd {
+            let output = legwork.run(&[command, &[reference]].concat()).await.expect_code(2);
+            assert!(output.stderr.starts_with(&format!("error[{code}]: ")), "{output}");
+            assert!(
+                output.stderr.contains("  help: ") && output.stderr.len() < 400,
+                "{output}"
+            );
+            assert_eq!(output.stdout, "", "{output}");
+        }
+    }
+    assert_eq!(legwork.runs().await.runs.len(), 1);
+    assert!(legwork.status().await.jobs.iter().all(|job| job.updates_waiting == 0));
 }
 
 #[tokio::test]

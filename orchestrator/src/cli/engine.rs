@@ -9,7 +9,7 @@ use legwork_shared::store::Store;
 use legwork_shared::store::presence::host;
 use legwork_worker::runner::Runners;
 use legwork_worker::workspace::Artifacts;
-use legwork_worker::{Shutdown, Worker};
+use legwork_worker::{Shutdown, Worker, WorkerError};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -79,13 +79,7 @@ impl Engine {
             let ended = worker.run(asked.clone()).await;
             // Whoever waits for the worker must not wait for one that broke off.
             asked.drain();
-            ended.map_err(|error| {
-                Fault::new(
-                    Code::Internal,
-                    error.to_string(),
-                    "see `legwork doctor`; what was accepted is not lost",
-                )
-            })
+            ended.map_err(why_broken_off)
         };
         Ok(Self {
             shutdown,
@@ -131,5 +125,17 @@ impl Engine {
                 "report this as a bug; what was accepted is not lost",
             ))
         })
+    }
+}
+
+/// Why a worker could not start, or ended by itself. A store that cannot be used is told as everywhere else.
+fn why_broken_off(error: WorkerError) -> Fault {
+    match error {
+        WorkerError::Store(error) => error.into(),
+        WorkerError::Io(_) | WorkerError::Runtime(_) => Fault::new(
+            Code::Internal,
+            error.to_string(),
+            "see `legwork doctor`; what was accepted is not lost",
+        ),
     }
 }

@@ -1,12 +1,14 @@
 //! What every engine of the store promises: one case to each sentence of the contract, run on each engine.
 //!
-//! The same cases run on all engines; what only a file can do is in `file`, and `differential` replays random histories.
+//! The same cases run on all engines; what only a file can do is in `file`, what it costs in
+//! `bounds`, and `differential` replays random histories.
 
 #![expect(
     clippy::unwrap_used,
     reason = "a test that meets a surprise should stop there and say so"
 )]
 
+mod bounds;
 mod changes;
 mod claim;
 mod commit;

@@ -5,6 +5,7 @@ mod control;
 mod crash;
 mod crowd;
 mod delegation;
+mod locked;
 mod plans;
 mod readme;
 mod refusals;

@@ -27,14 +27,18 @@ pub(super) fn newest() -> u32 {
 /// Brings the file to the newest format.
 ///
 /// Each step is one transaction, so a process that is killed here leaves the format before or after it; of two
-/// processes that come at the same time, the second finds the work done.
+/// processes that come at the same time, the second finds the work done. A file of the newest format is only read: who
+/// wants to look at it does not wait for those who write.
 pub(super) fn migrate(conn: &Connection, path: &Path) -> Result<(), StoreError> {
     let explain = |error: rusqlite::Error| why_not_open(path, &error);
     // In one read transaction: another process may be making the tables between two reads.
     let reading = conn.unchecked_transaction().map_err(explain)?;
-    check_identity(&reading, path)?;
+    let found = check_identity(&reading, path)?;
     reading.finish().map_err(explain)?;
     switch_to_log(conn).map_err(explain)?;
+    if found == newest() {
+        return check_writable(conn, path);
+    }
     conn.execute_batch("BEGIN IMMEDIATE").map_err(explain)?;
     let done = migrate_in_transaction(conn, path);
     let end = if done.is_ok() { "COMMIT" } else { "ROLLBACK" };
@@ -44,11 +48,7 @@ pub(super) fn migrate(conn: &Connection, path: &Path) -> Result<(), StoreError> 
 fn migrate_in_transaction(conn: &Connection, path: &Path) -> Result<(), StoreError> {
     // Asked again now that nobody else can write.
     let found = check_identity(conn, path)?;
-    // `SQLite` opens such a file without a word, to complain at the first write.
-    if conn.is_readonly("main").map_err(|error| classify(&error))? {
-        let message = format!("{} may not be written", path.display());
-        return Err(StoreError::ReadOnly { message });
-    }
+    check_writable(conn, path)?;
     for (step, script) in (1_u32..)
         .zip(MIGRATIONS)
         .skip(usize::try_from(found).unwrap_or(usize::MAX))
@@ -57,6 +57,15 @@ fn migrate_in_transaction(conn: &Connection, path: &Path) -> Result<(), StoreErr
             .and_then(|()| conn.pragma_update(None, "user_version", step))
             .and_then(|()| conn.pragma_update(None, "application_id", APPLICATION_ID))
             .map_err(|error| classify(&error))?;
+    }
+    Ok(())
+}
+
+/// `SQLite` opens a file that may not be written without a word, to complain at the first write.
+fn check_writable(conn: &Connection, path: &Path) -> Result<(), StoreError> {
+    if conn.is_readonly("main").map_err(|error| classify(&error))? {
+        let message = format!("{} may not be written", path.display());
+        return Err(StoreError::ReadOnly { message });
     }
     Ok(())
 }

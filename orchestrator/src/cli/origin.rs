@@ -43,6 +43,8 @@ fn argument(field: &str) -> String {
     match field.rsplit_once('.') {
         Some((_, "agent")) => "--agent".to_owned(),
         Some((_, "description")) => "the question".to_owned(),
+        None if field == "idempotency_key" => "--key".to_owned(),
+        None if field == "sources" => "--sources".to_owned(),
         Some(_) | None => field.to_owned(),
     }
 }

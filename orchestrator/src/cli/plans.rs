@@ -74,6 +74,10 @@ pub fn for_agent(question: &str, agent: &str) -> Result<Plan, Fault> {
 /// [`Code::EmptyPrompt`] or [`Code::LongPrompt`]; [`Code::Sources`] without sources, as there is nothing to quote then.
 pub fn extractive(question: &str, sources: &[String]) -> Result<Plan, Fault> {
     check_description(question).map_err(|fault| fault.at("the question"))?;
+    if !question.contains(char::is_alphanumeric) {
+        let help = "ask in words, some of which stand in the documents";
+        return Err(Fault::new(Code::EmptyPrompt, "there is no word in it to search for", help).at("the question"));
+    }
     if sources.is_empty() {
         return Err(nothing_to_quote());
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use legwork_shared::fault::{Code, Fault};
 use legwork_shared::plan::Plan;
 use legwork_worker::model::Models;
@@ -38,7 +39,7 @@ pub struct RunArgs {
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
     /// The agent that answers; without a model its place is taken by four jobs that quote
-    #[arg(long, value_name = "AGENT", conflicts_with = "plan")]
+    #[arg(long, value_name = "AGENT", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "plan")]
     agent: Option<String>,
     /// A fixed graph of jobs in YAML or JSON, instead of a question
     #[arg(long, value_name = "FILE")]

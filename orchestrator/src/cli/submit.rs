@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use legwork_orchestrator::coordinator::Submitted as Accepted;
 use legwork_shared::fault::{Code, Fault};
 use legwork_shared::plan::{Plan, PlannedJob};
@@ -27,7 +28,7 @@ pub struct SubmitArgs {
     #[arg(value_name = "FILE")]
     input: String,
     /// Submit a single job for this agent
-    #[arg(long, value_name = "AGENT")]
+    #[arg(long, value_name = "AGENT", value_parser = NonEmptyStringValueParser::new())]
     agent: Option<String>,
     /// Submitting the same again under this key gives the same run
     #[arg(long, value_name = "KEY")]

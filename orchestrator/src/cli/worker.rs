@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use legwork_shared::job::JobState;
 use legwork_shared::store::{JobQuery, Store, StoreError};
 use tokio_util::sync::CancellationToken;
@@ -28,7 +29,7 @@ const REST: Duration = Duration::from_secs(1);
 The first SIGTERM or Ctrl-C lets jobs finish within the drain time, the second gives them back at once.")]
 pub struct WorkerArgs {
     /// What to call it in `doctor` and logs
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     name: Option<String>,
     /// End when no job of the store is open any more
     #[arg(long)]

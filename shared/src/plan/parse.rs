@@ -65,12 +65,50 @@ fn explain(message: &str) -> Fault {
             format!("add `{field}`"),
         );
     }
+    if let Some((_, message, help)) = READERS_WORDS.iter().find(|(words, ..)| message.contains(words)) {
+        return Fault::new(Code::WrongValue, *message, *help);
+    }
     let wrong_kind = ["invalid", "expected", "cannot parse", "out of range", "did not match"];
     if wrong_kind.iter().any(|words| message.contains(words)) {
         return Fault::new(Code::WrongValue, message, "correct the value");
     }
     Fault::new(Code::Syntax, message, "check quotes, colons and indentation")
 }
+
+/// What the reader says in words of its own, what a person is told instead, and what to do.
+const READERS_WORDS: [(&str, &str, &str); 7] = [
+    (
+        "unexpected end of input",
+        "there is nothing in it",
+        "write `jobs:` with at least one job",
+    ),
+    (
+        "multiple YAML documents",
+        "there is more than one document in it",
+        "keep one, without a line `---`",
+    ),
+    (
+        "expected sequence start",
+        "a list is expected here",
+        "write one item to a line, each behind a `-`",
+    ),
+    (
+        "expected mapping start",
+        "fields are expected here",
+        "write them as `name: value`",
+    ),
+    (
+        "expected string scalar",
+        "a text is expected here",
+        "put it into quotes",
+    ),
+    (
+        "invalid u",
+        "a whole number from 0 on is expected here",
+        "write it in digits",
+    ),
+    ("invalid i", "a whole number is expected here", "write it in digits"),
+];
 
 /// The word in back quotes after `marker`.
 fn quoted_after(message: &str, marker: &str) -> Option<String> {
@@ -112,6 +150,29 @@ mod tests {
         );
         assert_eq!(fault("jobs: [\n").0, Code::Syntax);
         assert_eq!(fault("{\"jobs\": [}").0, Code::Syntax);
+    }
+
+    #[test]
+    fn what_a_person_is_told_is_not_in_the_words_of_the_reader() {
+        let told = |text: &str| {
+            let (code, place, message, _) = fault(text);
+            assert_eq!(code, Code::WrongValue, "{text}");
+            (place, message)
+        };
+        let expected = |place: &str, message: &str| (place.to_owned(), message.to_owned());
+        assert_eq!(told(""), expected("plan.yaml:1:1", "there is nothing in it"));
+        assert_eq!(told("42"), expected("plan.yaml:1:1", "fields are expected here"));
+        assert_eq!(told("jobs: {}"), expected("plan.yaml:1:7", "a list is expected here"));
+        assert_eq!(
+            told("jobs: [{id: [a]}]"),
+            expected("plan.yaml:1:13", "a text is expected here")
+        );
+        assert_eq!(
+            told("limits: {tokens: -1}"),
+            expected("plan.yaml:1:18", "a whole number from 0 on is expected here")
+        );
+        let two = told("jobs: []\n---\njobs: []\n").1;
+        assert_eq!(two, "there is more than one document in it");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::job::{EventKind, Job};
 use crate::plan::{Need, Plan, PlannedJob};
 use crate::run::Run;
 use crate::time::Timestamp;
-use planned::{additions_of, known_by_key};
+use planned::{additions_of, check_key, known_by_key};
 
 /// The longest description of a job, in bytes. More belongs into a file of the workspace or the sources.
 pub const DESCRIPTION_BYTES_MAX: usize = 1024 * 1024;
@@ -59,6 +59,7 @@ pub fn new_run(
             "add at least one under `jobs`",
         ));
     }
+    check_key(plan.idempotency_key.as_deref()).map_err(|fault| fault.at("idempotency_key"))?;
     let own = PlanAgents { plan, agents };
     let run_id = RunId::new(now, entropy);
     let ids: Vec<(String, JobId)> = (0_u32..)
@@ -119,6 +120,11 @@ pub fn extend_run(
             "the plan has no jobs",
             "add at least one under `jobs`",
         ));
+    }
+    if let Some(stranger) = plan.sources.iter().find(|source| !run.sources.contains(source)) {
+        // Its agents know the files by paths that depend on which folders there are.
+        let message = format!("the run does not have the source {stranger}, and none can be added to it");
+        return Err(Fault::new(Code::WrongValue, message, "start a run of its own with these sources").at("sources"));
     }
     let own = PlanAgents { plan, agents };
     let known: BTreeMap<&str, &Job> = existing.iter().map(|job| (job.spec.name.as_str(), job)).collect();

@@ -86,15 +86,8 @@ fn in_plan(error: GraphError, jobs: &[(usize, &PlannedJob)]) -> Fault {
 }
 
 fn spec_of(job: &PlannedJob, agents: &dyn Agents, now: Timestamp) -> Result<JobSpec, Fault> {
-    if job.id.len() > NAME_BYTES_MAX || job.id.contains(|c: char| c.is_control()) {
-        let message = format!("the id has {} bytes or control characters", job.id.len());
-        return Err(Fault::new(
-            Code::WrongValue,
-            message,
-            format!("use at most {NAME_BYTES_MAX} printable bytes"),
-        )
-        .at("id"));
-    }
+    check_id(&job.id).map_err(|fault| fault.at("id"))?;
+    check_key(job.idempotency_key.as_deref()).map_err(|fault| fault.at("idempotency_key"))?;
     check_description(&job.description).map_err(|fault| fault.at("description"))?;
     let name = job.agent.as_deref().unwrap_or(DEFAULT_AGENT);
     let Some(agent) = agents.get(name) else {
@@ -125,6 +118,30 @@ fn spec_of(job: &PlannedJob, agents: &dyn Agents, now: Timestamp) -> Result<JobS
         limits: job.limits.or(&agent.limits),
         key: key_of(job),
     })
+}
+
+fn check_id(id: &str) -> Result<(), Fault> {
+    let help = || format!("use at most {NAME_BYTES_MAX} printable bytes");
+    if id.len() > NAME_BYTES_MAX {
+        let message = format!("the id has {} bytes", id.len());
+        return Err(Fault::new(Code::WrongValue, message, help()));
+    }
+    if id.contains(|c: char| c.is_control()) {
+        let message = "the id has a line end or another control character";
+        return Err(Fault::new(Code::WrongValue, message, help()));
+    }
+    Ok(())
+}
+
+/// Whether a key tells one submission from another: an empty one would make all that have it the same.
+pub(super) fn check_key(key: Option<&str>) -> Result<(), Fault> {
+    match key {
+        Some(key) if key.trim().is_empty() => {
+            let help = "give it a name of its own, or leave it out";
+            Err(Fault::new(Code::WrongValue, "the idempotency key is empty", help))
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Whether the jobs that can only quote have something to quote from: a report about nothing would look like a report.

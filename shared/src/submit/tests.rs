@@ -155,7 +155,35 @@ fn a_job_that_only_quotes_is_refused_in_a_run_without_sources() {
 
     let first = submit("jobs: [{id: b, description: x}]").expect("accepted");
     let run = &first.batch.runs[0];
-    let more = plan(&own("researcher", ""));
-    let fault = extend_run(&more, &agents(), run, &first.batch.insert, Timestamp(2_000), 8).expect_err("a fault");
+    let extend = |more: &str| extend_run(&plan(more), &agents(), run, &first.batch.insert, Timestamp(2_000), 8);
+    let fault = extend(&own("researcher", "")).expect_err("a fault");
     assert_eq!(fault.code, Code::Sources);
+    let fault = extend(&own("researcher", "sources: [docs]")).expect_err("a run keeps the sources it has");
+    assert_eq!(
+        (fault.code, fault.place.as_deref()),
+        (Code::WrongValue, Some("sources"))
+    );
+}
+
+#[test]
+fn keys_that_tell_nothing_apart_and_ids_that_cannot_be_shown_are_refused() {
+    let refused = [
+        (
+            "idempotency_key: ''\njobs: [{id: a, description: x}]",
+            "idempotency_key",
+        ),
+        (
+            "jobs: [{id: a, description: x, idempotency_key: ' '}]",
+            "jobs[0].idempotency_key",
+        ),
+        ("jobs: [{id: \"a\\nb\", description: x}]", "jobs[0].id"),
+    ];
+    for (text, place) in refused {
+        let fault = submit(text).expect_err(text);
+        assert_eq!(
+            (fault.code, fault.place.as_deref()),
+            (Code::WrongValue, Some(place)),
+            "{fault}"
+        );
+    }
 }

@@ -281,6 +281,15 @@ async fn a_store_that_is_damaged_or_from_the_future_is_refused_and_left_as_it_is
 
 #[tokio::test]
 async fn a_store_that_cannot_be_written_is_refused() {
+    let elsewhere = Legwork::new();
+    std::fs::create_dir_all(elsewhere.store()).expect("a folder");
+    let output = elsewhere.run(&["list"]).await.expect_code(2);
+    assert!(
+        output.stderr.contains("error[LW0105]: the store is a folder")
+            && output.stderr.contains("legwork.db/legwork.db"),
+        "{output}"
+    );
+
     let legwork = Legwork::new();
     legwork.write("plan.yaml", "jobs:\n  - {id: a, agent: researcher, description: x}\n");
     // A file where the folder of the store should be: that stops the superuser too, unlike a permission.
@@ -301,6 +310,42 @@ async fn a_store_that_cannot_be_written_is_refused() {
     }
     let output = legwork.run(&["submit", "plan.yaml"]).await.expect_code(2);
     assert!(output.stderr.contains("error[LW0403]"), "{output}");
+}
+
+#[tokio::test]
+async fn arguments_that_mean_nothing_are_refused_with_what_would() {
+    let legwork = Legwork::new();
+    legwork.write("docs/a.md", "text");
+    legwork.write("plan.yaml", "jobs:\n  - {id: a, description: x}\n");
+    let output = legwork.run(&["run", "?!", "--sources", "docs"]).await;
+    assert_refused(&legwork, output, "LW0106", "the question", "ask in words").await;
+    let output = legwork.run(&["submit", "Why?", "--agent", "writer", "--key", ""]).await;
+    assert_refused(&legwork, output, "LW0105", "--key", "leave it out").await;
+    for command in [
+        ["submit", "Why?", "--agent", ""],
+        ["run", "Why?", "--agent", ""],
+        ["worker", "--once", "--name", ""],
+    ] {
+        let output = legwork.run(&command).await.expect_code(2);
+        assert!(output.stderr.contains("a value is required for"), "{output}");
+    }
+    let _ = legwork.run(&["submit", "plan.yaml"]).await.success();
+    let more = [
+        "submit",
+        "Why?",
+        "--agent",
+        "writer",
+        "--run",
+        "last",
+        "--sources",
+        "docs",
+    ];
+    let output = legwork.run(&more).await.expect_code(2);
+    assert!(
+        output.stderr.contains("error[LW0105]") && output.stderr.contains("at --sources"),
+        "{output}"
+    );
+    assert_eq!(legwork.status().await.jobs.len(), 1);
 }
 
 #[tokio::test]

@@ -146,6 +146,10 @@ impl Context {
 }
 
 fn open(path: &Path) -> Result<SqliteStore, Fault> {
+    if path.is_dir() {
+        let help = format!("name a file, such as {}", path.join("legwork.db").display());
+        return Err(Fault::new(Code::WrongValue, "the store is a folder", help).at(path.display().to_string()));
+    }
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         make_private_folder(folder).map_err(|error| unusable(&error).at(folder.display().to_string()))?;
     }

@@ -5,7 +5,8 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use legwork_shared::fault::{Code, Fault};
-use legwork_worker::workspace::{SourceError, SourceLimits, Sources};
+use legwork_worker::docs::decode::decode;
+use legwork_worker::workspace::{SourceError, SourceFile, SourceLimits, Sources};
 
 /// What stands for stdin where a file is wanted.
 pub const STDIN: &str = "-";
@@ -88,8 +89,10 @@ pub fn absolute_sources(given: &[PathBuf], base: &Path) -> Result<Vec<String>, F
                 ),
                 other => fault(other.to_string(), "name a folder that you may read"),
             })?;
-        if sources.files().is_empty() {
-            let message = "the source folder has no file that can be read";
+        let is_text = |file: &SourceFile| sources.read(&file.path).is_ok_and(|bytes| decode(&bytes).is_some());
+        // The first file is text nearly always, so this reads one.
+        if !sources.files().iter().any(is_text) {
+            let message = "the source folder has no file with text that can be read";
             return Err(fault(
                 message.to_owned(),
                 "put documents into it, or name another folder",
@@ -173,12 +176,15 @@ mod tests {
         fs::create_dir(base.path().join("empty")).expect("a folder");
         fs::create_dir(base.path().join("full")).expect("a folder");
         fs::write(base.path().join("full/a.md"), "text").expect("a file");
+        fs::create_dir(base.path().join("binary")).expect("a folder");
+        fs::write(base.path().join("binary/a.bin"), [0_u8, 1, 2, 3, 0]).expect("a file");
         let fault = |name: &str| {
             let fault = absolute_sources(&[name.into()], base.path()).expect_err("a fault");
             (fault.code, fault.place)
         };
         assert_eq!(fault("missing"), (Code::Sources, Some("missing".into())));
         assert_eq!(fault("empty"), (Code::Sources, Some("empty".into())));
+        assert_eq!(fault("binary"), (Code::Sources, Some("binary".into())));
         let expected = fs::canonicalize(base.path().join("full")).expect("a path");
         assert_eq!(
             absolute_sources(&["full".into()], base.path()),

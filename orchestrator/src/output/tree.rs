@@ -250,7 +250,9 @@ fn running(job: &JobView) -> String {
         let text = todo.active_form.as_ref().unwrap_or(&todo.content);
         parts.push(format!("{text} ({done} of {} done)", job.todos.len()));
     }
-    parts.extend(job.progress.note.clone());
+    // What it is doing is often an item of its list, and is said once.
+    let said = |note: &&String| doing.is_none_or(|todo| todo.active_form.as_ref().unwrap_or(&todo.content) != *note);
+    parts.extend(job.progress.note.iter().filter(said).cloned());
     parts.extend(job.progress.last_tool.clone());
     parts.extend(spent(job, job.times.running_ms));
     if job.updates_waiting > 0 {
@@ -288,6 +290,7 @@ fn counts_of(states: impl Iterator<Item = JobState>) -> String {
 #[cfg(test)]
 mod tests {
     use anstream::adapter::strip_str;
+    use legwork_shared::job::Todo;
 
     use super::*;
     use crate::output::samples;
@@ -300,6 +303,26 @@ mod tests {
     #[test]
     fn each_job_stands_under_the_one_that_handed_it_out() {
         insta::assert_snapshot!(shown(Size::UNBOUNDED));
+    }
+
+    #[test]
+    fn what_a_job_is_doing_is_said_once() {
+        let mut status = samples::status();
+        let job = status
+            .jobs
+            .iter_mut()
+            .find(|job| job.state == JobState::Running)
+            .expect("a running job");
+        job.todos = vec![Todo {
+            content: "look around".to_owned(),
+            status: TodoStatus::InProgress,
+            active_form: Some("Looking around".to_owned()),
+        }];
+        job.progress.note = Some("Looking around".to_owned());
+        let lines = tree(&status, samples::NOW, Size::UNBOUNDED).join("\n");
+        let lines = strip_str(&lines).to_string();
+        assert_eq!(lines.matches("Looking around").count(), 1, "{lines}");
+        assert!(lines.contains("Looking around (0 of 1 done)"), "{lines}");
     }
 
     #[test]

@@ -91,9 +91,10 @@ fn foreign_documents(target: &Path) -> usize {
 #[tokio::test]
 async fn s61_a_folder_that_nobody_prepared_gives_true_quotes_too() {
     let legwork = Legwork::new();
+    // What the others say of threads is chance; this one answers the question.
     legwork.write(
         "documents/own.txt",
-        "A lock protects shared memory between threads. Locks are slow when contended.\n",
+        "An advantage of threads is that they share memory, so handing over work is cheap. Locks are slow when contended.\n",
     );
     let documents = legwork.path("documents");
     let foreign = foreign_documents(&documents);

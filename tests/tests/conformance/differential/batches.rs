@@ -174,10 +174,11 @@ impl History {
 
     fn verdict(&mut self) -> Verdict {
         match self.chance.below(8) {
-            0..=2 => Verdict::Succeeded(JobResult {
+            0..=1 => Verdict::Succeeded(JobResult {
                 data: Some(json!({"n": self.chance.number()})),
                 ..make::result("done")
             }),
+            2 => Verdict::Answered(make::result("answered")),
             3 => Verdict::Failed(JobError::fatal(FailReason::Schema, "schema", "it does not fit")),
             4 => Verdict::Failed(JobError::retryable("rate_limited", "slow down")),
             5 => Verdict::Waiting(BlockedOn::Children),

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use crate::dag::{self, Edge};
 use crate::id::{JobId, RunId, UpdateId};
@@ -23,6 +24,18 @@ pub struct KeyClaim {
     /// The job, where the key is a job's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<JobId>,
+}
+
+impl KeyClaim {
+    /// The slot in which a key is kept. The run that is submitted under it has an id of the same slot.
+    #[must_use]
+    pub fn slot_of(tenant: &str, key: &str) -> u8 {
+        let hash = Sha256::new()
+            .chain_update((tenant.len() as u64).to_be_bytes())
+            .chain_update(tenant)
+            .chain_update(key);
+        hash.finalize()[0]
+    }
 }
 
 /// An event before the store has numbered it.

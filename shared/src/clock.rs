@@ -1,7 +1,8 @@
 //! The only place that reads a clock or draws randomness.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::time::Timestamp;
 
@@ -43,6 +44,13 @@ impl Clock for SimClock {
     fn now(&self) -> Timestamp {
         Timestamp(self.0.load(Ordering::SeqCst))
     }
+}
+
+/// Microseconds since some moment in this process' life. They never go back, whatever happens to the machine's clock.
+#[must_use]
+pub fn ticks_us() -> u64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    u64::try_from(START.elapsed().as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Sixteen random bytes from the operating system, as a number.

@@ -55,6 +55,7 @@ codes! {
     StoreReadOnly = "LW0403", "The store cannot be written";
     StoreNewer = "LW0404", "The store was written by a newer version";
     StoreFull = "LW0405", "There is no room left";
+    StoreUnfit = "LW0406", "The store is not fit for use";
     NoModel = "LW0501", "No model is configured";
     NoKey = "LW0502", "The provider's key is missing or refused";
     UnknownId = "LW0601", "Nothing has that id";
@@ -147,6 +148,7 @@ impl From<crate::store::StoreError> for Fault {
                 "give the user write access or choose another --store",
             ),
             StoreError::Newer { .. } => (Code::StoreNewer, "install the newest legwork"),
+            StoreError::Unfit { .. } => (Code::StoreUnfit, "set it up as described or choose another --store"),
             StoreError::Corrupt { .. } => (
                 Code::StoreCorrupt,
                 "restore the file from a backup or choose another --store",

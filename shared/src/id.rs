@@ -14,6 +14,9 @@ use crate::time::Timestamp;
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// 26 characters of 5 bits hold the 128 bits of a UUID; the first one is at most `7`.
 const ENCODED_LEN: usize = 26;
+/// The text of the lowest bits and of the highest.
+const LOWEST: &str = "00000000000000000000000000";
+const HIGHEST: &str = "7zzzzzzzzzzzzzzzzzzzzzzzzz";
 
 /// Why a text is not an id of the wanted kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -96,6 +99,32 @@ macro_rules! typed_id {
                 self.0.as_bytes()
             }
 
+            /// The byte that says in which shard of a store the record stands; see [`Self::with_slot`].
+            #[must_use]
+            pub fn slot(&self) -> u8 {
+                self.as_bytes()[15]
+            }
+
+            /// The same id in another slot. A job has the slot of its run, and a run that is submitted under a key that of
+            /// its key: so all that one commit touches stands in one shard, and each id says where its record is.
+            #[must_use]
+            pub fn with_slot(self, slot: u8) -> Self {
+                let mut bytes = *self.as_bytes();
+                bytes[15] = slot;
+                Self::from_bytes(bytes)
+            }
+
+            /// The lowest and the highest id whose text begins with `prefix`, if an id can.
+            #[must_use]
+            pub fn range_of(prefix: &str) -> Option<(Self, Self)> {
+                // Where the prefix ends inside the kind, all ids begin with it.
+                let filled = |lowest_or_highest: &str| {
+                    let whole = format!("{}_{lowest_or_highest}", $prefix);
+                    format!("{prefix}{}", whole.get(prefix.len()..)?).parse().ok()
+                };
+                Some((filled(LOWEST)?, filled(HIGHEST)?))
+            }
+
             /// The id of sixteen bytes that [`Self::as_bytes`] gave.
             #[must_use]
             pub fn from_bytes(bytes: [u8; 16]) -> Self {
@@ -168,6 +197,28 @@ mod tests {
             .map(|n| JobId::nth(Timestamp(5), n, u128::MAX / 3).to_string())
             .collect();
         assert!(ids.is_sorted_by(|a, b| a < b));
+    }
+
+    #[test]
+    fn an_id_moves_to_another_slot_and_stays_in_its_order() {
+        let ids = [1, 2].map(|index| JobId::nth(Timestamp(5), index, u128::MAX).with_slot(7));
+        assert_eq!(ids.map(|id| id.slot()), [7, 7]);
+        assert!(ids[0] < ids[1]);
+        assert_eq!(ids[0].with_slot(9).with_slot(7), ids[0]);
+    }
+
+    #[test]
+    fn a_prefix_stands_for_a_range_of_ids() {
+        let id = JobId::new(Timestamp(1_700_000_000_123), 77);
+        let text = id.to_string();
+        for end in [0, 2, 4, 5, 12, text.len()] {
+            let (low, high) = JobId::range_of(&text[..end]).expect("ids begin so");
+            assert!(low <= id && id <= high, "{end}");
+        }
+        assert_eq!(JobId::range_of(&text), Some((id, id)));
+        assert_eq!(JobId::range_of("run_"), None);
+        assert_eq!(JobId::range_of("job_u"), None, "no digit");
+        assert_eq!(JobId::range_of(&format!("{text}0")), None);
     }
 
     #[test]

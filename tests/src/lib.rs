@@ -1,5 +1,7 @@
 //! Tests of Legwork on the real parts.
 
+pub mod cut_proxy;
 pub mod harness;
 pub mod make;
 pub mod model_server;
+pub mod redis_server;

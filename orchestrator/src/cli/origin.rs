@@ -76,6 +76,7 @@ fn is_of_plan(code: Code) -> bool {
         | Code::StoreReadOnly
         | Code::StoreNewer
         | Code::StoreFull
+        | Code::StoreUnfit
         | Code::NoModel
         | Code::NoKey
         | Code::UnknownId

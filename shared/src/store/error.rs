@@ -55,6 +55,12 @@ pub enum StoreError {
         /// The newest format we know.
         known: u32,
     },
+    /// The store is not one to keep work in, or cannot be used as it is addressed: set it up as the message says.
+    #[error("the store is not fit for use: {message}")]
+    Unfit {
+        /// What is wrong with it.
+        message: String,
+    },
     /// The store is damaged: restore it.
     #[error("the store is damaged: {message}")]
     Corrupt {
@@ -74,6 +80,7 @@ impl StoreError {
             | Self::KeyConflict { .. }
             | Self::ReadOnly { .. }
             | Self::Newer { .. }
+            | Self::Unfit { .. }
             | Self::Corrupt { .. } => false,
         }
     }

@@ -3,17 +3,23 @@
 //! Engines never decide. They compare versions, add to bounded counters, count down unmet sets, and write a batch
 //! all or nothing. The two hot transitions that happen inside an engine, claim and release, are [`crate::job::apply`]'s.
 
+#[cfg(any(feature = "sqlite", feature = "redis"))]
+mod document;
 mod error;
 pub mod memory;
 pub mod presence;
 mod query;
+#[cfg(feature = "redis")]
+pub mod redis;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+mod work_signal;
 
 pub use error::StoreError;
 pub use query::{
     ClaimRequest, Claimed, Commit, Due, EventRecord, Extension, JobQuery, Match, Page, RunQuery, WorkerRecord,
 };
+pub use work_signal::WorkSignal;
 
 use async_trait::async_trait;
 use tokio::sync::watch;
@@ -38,6 +44,14 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// A change by this process shows at once, by another one within 50 ms. Waiting on it costs no CPU to speak of.
     fn changes(&self) -> watch::Receiver<u64>;
+
+    /// What tells a claimer of those queues when to claim.
+    ///
+    /// A job that becomes claimable ends the wait of at least one claimer that waits for its queue.
+    fn work_signal(&self, queues: &[String]) -> Box<dyn WorkSignal> {
+        let _ = queues;
+        Box::new(work_signal::EachChange(self.changes()))
+    }
 
     /// Writes a batch, all or nothing; once it returns `Ok`, the change survives a crash of every process.
     ///

@@ -10,7 +10,7 @@ pub use planned::{check_description, check_sources, fingerprint};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::batch::{Batch, NewEvent};
+use crate::batch::{Batch, KeyClaim, NewEvent};
 use crate::fault::{Code, Fault};
 use crate::id::{JobId, RunId};
 use crate::job::{EventKind, Job};
@@ -61,10 +61,16 @@ pub fn new_run(
     }
     check_key(plan.idempotency_key.as_deref()).map_err(|fault| fault.at("idempotency_key"))?;
     let own = PlanAgents { plan, agents };
-    let run_id = RunId::new(now, entropy);
+    let mut run_id = RunId::new(now, entropy);
+    if let Some(key) = &plan.idempotency_key {
+        run_id = run_id.with_slot(KeyClaim::slot_of(tenant, key));
+    }
     let ids: Vec<(String, JobId)> = (0_u32..)
         .zip(&plan.jobs)
-        .map(|(index, job)| (job.id.clone(), JobId::nth(now, index, entropy.rotate_left(64))))
+        .map(|(index, job)| {
+            let id = JobId::nth(now, index, entropy.rotate_left(64));
+            (job.id.clone(), id.with_slot(run_id.slot()))
+        })
         .collect();
     let jobs: Vec<(usize, &PlannedJob)> = plan.jobs.iter().enumerate().collect();
     let additions = additions_of(&jobs, &own, &BTreeMap::new(), &ids, now)?;
@@ -135,7 +141,7 @@ pub fn extend_run(
             before.id
         } else {
             fresh.push((place, job));
-            JobId::nth(now, index, entropy)
+            JobId::nth(now, index, entropy).with_slot(run.id.slot())
         };
         ids.push((job.id.clone(), id));
     }

@@ -1,14 +1,16 @@
-//! Measures the embedded store: what a machine does per second, and whether that stays so as work piles up.
+//! Measures a store: what a machine does per second, and whether that stays so as work piles up.
 //!
 //! ```text
-//! cargo run --release -p legwork-tests --bin store-bench -- [folder] [jobs]
+//! cargo run --release -p legwork-tests --bin store-bench -- [folder or address] [jobs]
 //! ```
 //!
+//! A folder is where the embedded store makes its file. An address, such as `redis://127.0.0.1/9`, is of an empty server that
+//! may be filled; `redis` starts one that ends with the measurement.
 //! Figures are for one process that submits, claims and settles at the same time. Run it twice: disks differ.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use futures::stream::{StreamExt, TryStreamExt, iter};
@@ -17,9 +19,11 @@ use legwork_shared::dag::Edge;
 use legwork_shared::id::{JobId, RunId, WorkerId};
 use legwork_shared::job::{Job, JobState};
 use legwork_shared::run::Run;
+use legwork_shared::store::redis::{RedisOptions, RedisStore};
 use legwork_shared::store::sqlite::{SqliteOptions, SqliteStore, Synchronous};
 use legwork_shared::store::{ClaimRequest, Claimed, JobQuery, Store};
 use legwork_tests::make;
+use legwork_tests::redis_server::RedisServer;
 
 /// Calls in flight at a time: enough to fill a group while the one before is on its way to the disk.
 const IN_FLIGHT: usize = 512;
@@ -31,11 +35,21 @@ type Shared = Arc<dyn Store>;
 #[tokio::main]
 async fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
-    let folder = arguments.next().map_or_else(std::env::temp_dir, PathBuf::from);
+    let place = arguments
+        .next()
+        .unwrap_or_else(|| std::env::temp_dir().display().to_string());
     let jobs: usize = arguments
         .next()
         .map_or(Ok(10_000), |count| count.parse())
         .context("the second argument is how many jobs")?;
+    if place == "redis" {
+        let server = RedisServer::start()?;
+        return on_server(&server.address("bench"), jobs).await;
+    }
+    if place.contains("://") {
+        return on_server(&place, jobs).await;
+    }
+    let folder = PathBuf::from(place);
     for synchronous in [Synchronous::Full, Synchronous::Normal] {
         let folder = tempfile::tempdir_in(&folder)?;
         let store = open(folder.path(), synchronous)?;
@@ -53,6 +67,25 @@ async fn main() -> Result<()> {
     list(&store).await?;
     finished(&store, 20 * jobs).await?;
     independent(&store, jobs).await?;
+    list(&store).await
+}
+
+/// The same on a server, and what a diamond and a lone job cost there.
+async fn on_server(address: &str, jobs: usize) -> Result<()> {
+    let store: Shared = Arc::new(RedisStore::open(address, RedisOptions::default()).await?);
+    println!("{address}");
+    for _ in 0..2 {
+        independent(&store, jobs).await?;
+        diamonds(&store, jobs / 10).await?;
+    }
+    join(&store, jobs).await?;
+    chain(&store, jobs / 10).await?;
+    dispatch(&store, jobs / 10).await?;
+    println!("beside finished jobs");
+    list(&store).await?;
+    finished(&store, 20 * jobs).await?;
+    independent(&store, jobs).await?;
+    diamonds(&store, jobs / 10).await?;
     list(&store).await
 }
 
@@ -88,6 +121,66 @@ async fn independent(store: &Shared, jobs: usize) -> Result<()> {
     work(store, jobs).await?;
     report("claim and settle", jobs, working);
     report("submit, claim and settle", jobs, began);
+    Ok(())
+}
+
+/// Submits, claims and settles at the same time, as a busy pool does: runs of four jobs, two of which begin.
+async fn diamonds(store: &Shared, graphs: usize) -> Result<()> {
+    let began = Instant::now();
+    let submitting = iter((0..graphs).map(|_| async {
+        let run = run(store);
+        let jobs = [
+            queued(store, &run),
+            queued(store, &run),
+            blocked(store, &run),
+            blocked(store, &run),
+        ];
+        let [a, b, c, d] = &jobs;
+        let edges = [make::needs(c, a), make::needs(c, b), make::needs(d, c)];
+        store.commit(make::submission(&run, &jobs, &edges, store.now())).await?;
+        Ok::<_, anyhow::Error>(())
+    }))
+    .buffer_unordered(IN_FLIGHT)
+    .try_for_each(|()| async { Ok(()) });
+    futures::try_join!(submitting, work(store, 4 * graphs))?;
+    report("submit, claim and settle diamonds", graphs, began);
+    Ok(())
+}
+
+/// One job at a time, with a claimer that waits: from the submit to the claim.
+async fn dispatch(store: &Shared, jobs: usize) -> Result<()> {
+    let mut waits: Vec<Duration> = Vec::with_capacity(jobs);
+    let (sender, mut receiver) = futures::channel::mpsc::channel::<Claimed>(1);
+    let waiter = store.clone();
+    let claiming = tokio::spawn(async move {
+        let mut sender = sender;
+        let request = request(&waiter, 1);
+        let mut signal = waiter.work_signal(&request.queues);
+        for _ in 0..jobs {
+            loop {
+                signal.arm();
+                if let Some(claimed) = waiter.claim(&request).await?.pop() {
+                    futures::SinkExt::send(&mut sender, claimed).await?;
+                    break;
+                }
+                signal.wait().await;
+            }
+        }
+        Ok::<_, anyhow::Error>(())
+    });
+    for _ in 0..jobs {
+        let run = run(store);
+        let job = queued(store, &run);
+        let began = Instant::now();
+        store.commit(make::submission(&run, &[job], &[], store.now())).await?;
+        let claimed = receiver.next().await.context("the claimer has ended")?;
+        waits.push(began.elapsed());
+        settle(store, &claimed).await?;
+    }
+    claiming.await??;
+    waits.sort_unstable();
+    let at = |percent: usize| waits[(waits.len() * percent / 100).min(waits.len() - 1)];
+    println!("  dispatch of a lone job: p50 {:?}, p99 {:?}", at(50), at(99));
     Ok(())
 }
 

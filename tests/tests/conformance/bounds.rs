@@ -37,9 +37,9 @@ fn plan(conn: &Connection, name: &str) -> Vec<String> {
     steps
 }
 
-#[test]
-fn claim_and_maintenance_search_indexes_that_hold_no_ended_job() {
-    let world = World::on(Engine::Sqlite);
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn claim_and_maintenance_search_indexes_that_hold_no_ended_job() {
+    let world = World::on(Engine::Sqlite).await;
     let conn = Connection::open(world.path()).unwrap();
     let indexes = [
         ("claim_candidates", "job_queued", "state = 'queued'"),
@@ -126,7 +126,7 @@ async fn finish(world: &World, jobs: usize) {
 
 #[tokio::test]
 async fn d62_finished_jobs_cost_the_hot_queries_not_a_single_step() {
-    let world = World::on(Engine::Sqlite);
+    let world = World::on(Engine::Sqlite).await;
     let live = |name: &str| {
         let mut spec = make::spec(name);
         spec.queue = "live".to_owned();

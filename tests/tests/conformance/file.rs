@@ -24,7 +24,7 @@ fn open_error(path: &Path) -> StoreError {
 
 #[tokio::test]
 async fn everything_is_there_when_the_file_is_opened_again() {
-    let mut world = World::on(Engine::Sqlite);
+    let mut world = World::on(Engine::Sqlite).await;
     let (run, _) = world.submit_one("a").await;
     let claimed = world.claim_one().await;
     world.succeed(&claimed).await;
@@ -39,7 +39,7 @@ async fn everything_is_there_when_the_file_is_opened_again() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_by_another_process_wakes_those_who_wait() {
-    let world = World::on(Engine::Sqlite);
+    let world = World::on(Engine::Sqlite).await;
     let other = world.opened_again();
     let mut changes = other.changes();
     for _ in 0..3 {
@@ -52,7 +52,7 @@ async fn a_change_by_another_process_wakes_those_who_wait() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_one_process_knows_of_a_run_ends_when_another_replaces_it() {
-    let world = World::on(Engine::Sqlite);
+    let world = World::on(Engine::Sqlite).await;
     let other = world.opened_again();
     let (run, _) = world.submit_one("a").await;
     assert_eq!(*other.run(run.id).await.unwrap().unwrap().run, run);
@@ -68,7 +68,7 @@ async fn what_one_process_knows_of_a_run_ends_when_another_replaces_it() {
 
 #[tokio::test]
 async fn a_thousand_runs_of_one_agent_keep_it_once() {
-    let world = World::on(Engine::Sqlite);
+    let world = World::on(Engine::Sqlite).await;
     for _ in 0..3 {
         world.submit_one("a").await;
     }
@@ -155,7 +155,7 @@ fn a_file_that_is_no_database_is_refused_and_left_as_it_is() {
 async fn a_damaged_file_is_reported_and_not_believed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
-    let mut world = World::on(Engine::Sqlite);
+    let mut world = World::on(Engine::Sqlite).await;
     world.store = Arc::new(open(&path, world.clock.clone()).unwrap());
     let (run, job) = world.submit_one("a").await;
     world.store = Arc::new(legwork_shared::store::memory::MemoryStore::new(world.clock.clone()));
@@ -235,7 +235,7 @@ async fn a_file_that_another_process_will_not_let_go_of_is_not_available() {
         ..SqliteOptions::default()
     };
     let store = SqliteStore::open(&path, options).unwrap();
-    let mut world = World::on(Engine::Sqlite);
+    let mut world = World::on(Engine::Sqlite).await;
     world.store = Arc::new(store);
     let run = world.run();
     let hold = Connection::open(&path).unwrap();
@@ -253,7 +253,7 @@ async fn a_file_that_another_process_will_not_let_go_of_is_not_available() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_acknowledged_before_it_is_committed() {
-    let world = World::on(Engine::Sqlite);
+    let world = World::on(Engine::Sqlite).await;
     let hold = Connection::open(world.path()).unwrap();
     hold.execute_batch("BEGIN IMMEDIATE").unwrap();
     let runs: Vec<_> = (0..50).map(|_| world.run()).collect();

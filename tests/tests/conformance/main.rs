@@ -20,21 +20,23 @@ mod lease;
 mod processes;
 mod read;
 mod release;
+mod server;
 mod text;
 mod world;
 
-/// Makes a test of each case on each engine: `memory::commit::…`, `sqlite::commit::…`.
+/// Makes a test of each case on each engine: `memory::commit::…`, `sqlite::commit::…`, `redis::commit::…`.
 macro_rules! on_every_engine {
     ($($module:ident { $($case:ident)* })*) => {
         on_every_engine!(@engine memory Memory { $($module { $($case)* })* });
         on_every_engine!(@engine sqlite Sqlite { $($module { $($case)* })* });
+        on_every_engine!(@engine redis Redis { $($module { $($case)* })* });
     };
     (@engine $engine:ident $variant:ident { $($module:ident { $($case:ident)* })* }) => {
         mod $engine {
             $(mod $module {
                 $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $case() {
-                    let world = crate::world::World::on(crate::world::Engine::$variant);
+                    let world = crate::world::World::on(crate::world::Engine::$variant).await;
                     crate::$module::$case(&world).await;
                 })*
             })*

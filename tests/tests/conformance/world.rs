@@ -11,10 +11,12 @@ use legwork_shared::id::{JobId, RunId, UpdateId, WorkerId};
 use legwork_shared::job::{Command, Delay, EventKind, Job, JobSpec, Mail, Phase, Verdict};
 use legwork_shared::run::{Run, RunView};
 use legwork_shared::store::memory::MemoryStore;
+use legwork_shared::store::redis::{RedisOptions, RedisStore};
 use legwork_shared::store::sqlite::{SqliteOptions, SqliteStore, Synchronous};
 use legwork_shared::store::{ClaimRequest, Claimed, Commit, EventRecord, JobQuery, Store, StoreError};
 use legwork_shared::time::Timestamp;
 use legwork_tests::make;
+use legwork_tests::redis_server::RedisServer;
 use tempfile::TempDir;
 
 /// The moment at which each world begins.
@@ -27,6 +29,7 @@ pub const LEASE_MS: u64 = 30_000;
 pub enum Engine {
     Memory,
     Sqlite,
+    Redis,
 }
 
 /// A store and the clock it goes by.
@@ -37,16 +40,20 @@ pub struct World {
     next_id: AtomicU32,
     /// Where the file is, for engines that have one.
     folder: Option<TempDir>,
+    /// The server, for engines that have one.
+    server: Option<RedisServer>,
 }
 
 impl World {
     /// An empty store of that engine.
-    pub fn on(engine: Engine) -> Self {
+    pub async fn on(engine: Engine) -> Self {
         let clock = Arc::new(SimClock::at(START));
         let folder = (engine == Engine::Sqlite).then(|| TempDir::new().unwrap());
-        let store: Arc<dyn Store> = match &folder {
-            None => Arc::new(MemoryStore::new(clock.clone())),
-            Some(folder) => Arc::new(open(&folder.path().join("store.db"), clock.clone()).unwrap()),
+        let server = (engine == Engine::Redis).then(|| RedisServer::start().unwrap());
+        let store: Arc<dyn Store> = match (&folder, &server) {
+            (Some(folder), _) => Arc::new(open(&folder.path().join("store.db"), clock.clone()).unwrap()),
+            (None, Some(server)) => Arc::new(connect(server, clock.clone()).await.unwrap()),
+            (None, None) => Arc::new(MemoryStore::new(clock.clone())),
         };
         Self {
             store,
@@ -54,6 +61,7 @@ impl World {
             worker: WorkerId::nth(START, 1, 0),
             next_id: AtomicU32::new(1),
             folder,
+            server,
         }
     }
 
@@ -66,6 +74,16 @@ impl World {
     /// Another handle on the same file, as another process would hold it.
     pub fn opened_again(&self) -> SqliteStore {
         open(&self.path(), self.clock.clone()).unwrap()
+    }
+
+    /// The server.
+    pub fn server(&self) -> &RedisServer {
+        self.server.as_ref().expect("this engine has a server")
+    }
+
+    /// The server, to be killed and started again.
+    pub fn server_mut(&mut self) -> &mut RedisServer {
+        self.server.as_mut().expect("this engine has a server")
     }
 
     pub fn now(&self) -> Timestamp {
@@ -191,6 +209,15 @@ pub fn open(path: &Path, clock: Arc<SimClock>) -> Result<SqliteStore, StoreError
         ..SqliteOptions::default()
     };
     SqliteStore::open(path, options)
+}
+
+/// Opens the store of a server with a clock of the test.
+pub async fn connect(server: &RedisServer, clock: Arc<SimClock>) -> Result<RedisStore, StoreError> {
+    let options = RedisOptions {
+        clock: Some(clock),
+        ..RedisOptions::default()
+    };
+    RedisStore::open(&server.address("lw"), options).await
 }
 
 /// Everything that a store keeps of a run.

@@ -112,7 +112,7 @@ impl Attempt {
             let known = self.needed_jobs(&children, after).await?;
             let ids: Vec<JobId> = (0_u32..)
                 .zip(&children)
-                .map(|(index, _)| JobId::nth(now, index, entropy()))
+                .map(|(index, _)| JobId::nth(now, index, entropy()).with_slot(job.run.slot()))
                 .collect();
             let additions = self.additions(&children, &names, &ids, &known);
             let handed_out: Vec<Child> = ids

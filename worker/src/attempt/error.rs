@@ -69,6 +69,7 @@ impl From<StoreError> for AttemptError {
             | StoreError::Full { .. }
             | StoreError::ReadOnly { .. }
             | StoreError::Newer { .. }
+            | StoreError::Unfit { .. }
             | StoreError::Corrupt { .. } => Self::Store(error),
         }
     }

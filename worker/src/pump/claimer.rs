@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use legwork_shared::clock::entropy;
 use legwork_shared::id::WorkerId;
-use legwork_shared::store::{ClaimRequest, Claimed, StoreError};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use legwork_shared::store::{ClaimRequest, Claimed, StoreError, WorkSignal};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::leases::Leases;
@@ -45,11 +45,11 @@ pub struct Claimer {
 impl Claimer {
     /// Claims until the drain begins. A claim that is under way then is finished, so that no job is left hanging.
     pub async fn run(self) {
-        let mut changes = self.host.store.changes();
+        let mut signal = self.host.store.work_signal(&self.queues);
         let mut pace = Pace::new();
         while let Some(slots) = self.free_slots().await {
-            // What changes from here on wakes the wait below, however the claim goes.
-            changes.mark_unchanged();
+            // What is queued from here on ends the wait below, however the claim goes.
+            signal.arm();
             let wanted = slots.num_permits();
             match self.claim(wanted).await {
                 Ok(jobs) => {
@@ -57,7 +57,7 @@ impl Claimer {
                     self.hand_over(jobs, slots).await;
                     pace.claimed(found);
                     if found < wanted {
-                        self.rest(&mut changes, &pace).await;
+                        self.rest(&mut *signal, &pace).await;
                     }
                 }
                 Err(error) => {
@@ -109,14 +109,14 @@ impl Claimer {
         }
     }
 
-    /// Waits for a change of the store, the tick, or the drain.
-    async fn rest(&self, changes: &mut watch::Receiver<u64>, pace: &Pace) {
-        let change = async {
-            // Changes during this gap are seen right after it.
+    /// Waits for a signal of the store, the tick, or the drain.
+    async fn rest(&self, signal: &mut dyn WorkSignal, pace: &Pace) {
+        let wait = async {
+            // A signal during this gap is seen right after it.
             tokio::time::sleep(pace.gap).await;
-            let _ = tokio::time::timeout(TICK, changes.changed()).await;
+            let _ = tokio::time::timeout(TICK, signal.wait()).await;
         };
-        self.unless_draining(change).await;
+        self.unless_draining(wait).await;
     }
 
     async fn unless_draining<T>(&self, wait: impl Future<Output = T>) -> Option<T> {

@@ -135,7 +135,12 @@ impl Context {
     pub fn placed(&self, fault: Fault) -> Fault {
         let of_store = matches!(
             fault.code,
-            Code::StoreBusy | Code::StoreCorrupt | Code::StoreReadOnly | Code::StoreNewer | Code::StoreFull
+            Code::StoreBusy
+                | Code::StoreCorrupt
+                | Code::StoreReadOnly
+                | Code::StoreNewer
+                | Code::StoreFull
+                | Code::StoreUnfit
         );
         if of_store && fault.place.is_none() {
             fault.at(self.settings.store.display().to_string())

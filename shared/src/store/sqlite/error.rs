@@ -3,6 +3,7 @@
 use rusqlite::{Error, ErrorCode, ffi};
 
 use crate::store::StoreError;
+pub(super) use crate::store::document::corrupt;
 
 /// The store error that a failed statement means.
 pub(super) fn classify(error: &Error) -> StoreError {
@@ -31,13 +32,6 @@ pub(super) fn classify(error: &Error) -> StoreError {
             _,
         ) => StoreError::Unavailable { message },
         _ => StoreError::Corrupt { message },
-    }
-}
-
-/// A record that cannot be read back.
-pub(super) fn corrupt(what: impl std::fmt::Display, why: impl std::fmt::Display) -> StoreError {
-    StoreError::Corrupt {
-        message: format!("{what}: {why}"),
     }
 }
 

@@ -1,21 +1,16 @@
 //! The record of a job as a row: what queries look at in columns, the rest as a document.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use serde::{Deserialize, Serialize};
 
 use super::error::{classify, corrupt};
 use super::query::{prepared, sql};
 use super::value::{column, document, encode, from_moment, to_moment};
-use crate::budget::{Reservation, Usage};
 use crate::id::{JobId, RunId, WorkerId};
-use crate::job::{
-    BlockedOn, CancelRequest, Delay, Job, JobError, JobSpec, JobState, Lease, LeaseToken, Outcome, Phase, Progress,
-    Times, Todo,
-};
+use crate::job::{Job, JobSpec, JobState, Lease, LeaseToken, Phase};
 use crate::store::StoreError;
+use crate::store::document::{Head, Rest};
 use crate::time::Timestamp;
 
 /// What may change about a job, ready to be written.
@@ -42,102 +37,24 @@ pub(super) struct NewJob {
     spec_doc: String,
 }
 
-/// What no query looks at. What is as in a new job is left out.
-#[derive(Default, Serialize, Deserialize)]
-#[serde(default)]
-struct Rest<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    on: Option<BlockedOn>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    delay: Option<Delay>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    outcome: Option<Cow<'a, Outcome>>,
-    generation: u32,
-    #[serde(skip_serializing_if = "is_default")]
-    failures: u32,
-    #[serde(skip_serializing_if = "is_default")]
-    losses: u32,
-    #[serde(skip_serializing_if = "is_default")]
-    usage: Usage,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reserved: Option<Reservation>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cancel: Option<Cow<'a, CancelRequest>>,
-    #[serde(skip_serializing_if = "is_default")]
-    journal_len: u32,
-    #[serde(skip_serializing_if = "is_default")]
-    progress: Cow<'a, Progress>,
-    #[serde(skip_serializing_if = "is_default")]
-    todos: Cow<'a, [Todo]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    last_error: Option<Cow<'a, JobError>>,
-    #[serde(skip_serializing_if = "is_default")]
-    times: Times,
-    created_at: Timestamp,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    started_at: Option<Timestamp>,
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
-
 impl JobRow {
     /// The row of `job`.
     pub fn of(job: &Job) -> Result<Self, StoreError> {
-        // Named one by one: a new field must find its place here, or it would be lost.
-        let Job {
-            id,
-            run,
-            version,
-            spec,
-            phase,
-            generation,
-            attempt,
-            failures,
-            losses,
-            usage,
-            reserved,
-            cancel,
-            mail_sent,
-            mail_applied,
-            journal_len,
-            progress,
-            todos,
-            last_error,
-            times,
-            created_at,
-            started_at,
-        } = job;
-        let mut rest = Rest {
-            generation: *generation,
-            failures: *failures,
-            losses: *losses,
-            usage: *usage,
-            reserved: *reserved,
-            cancel: cancel.as_ref().map(Cow::Borrowed),
-            journal_len: *journal_len,
-            progress: Cow::Borrowed(progress),
-            todos: Cow::Borrowed(todos),
-            last_error: last_error.as_ref().map(Cow::Borrowed),
-            times: *times,
-            created_at: *created_at,
-            started_at: *started_at,
-            ..Rest::default()
-        };
+        let mut rest = Rest::of(job);
+        let Job { phase, spec, .. } = job;
         let mut row = Self {
-            id: *id,
-            run: *run,
-            version: *version,
+            id: job.id,
+            run: job.run,
+            version: job.version,
             state: phase.state(),
             since: from_moment(phase.since()),
             wake_at: None,
-            attempt: *attempt,
+            attempt: job.attempt,
             worker: None,
             secret: None,
-            cancelling: cancel.is_some(),
-            mail_sent: *mail_sent,
-            mail_applied: *mail_applied,
+            cancelling: job.cancel.is_some(),
+            mail_sent: job.mail_sent,
+            mail_applied: job.mail_applied,
             rest: String::new(),
         };
         row.place(phase, spec, &mut rest);
@@ -146,7 +63,7 @@ impl JobRow {
     }
 
     /// Spreads a phase over the columns and the rest.
-    fn place<'a>(&mut self, phase: &'a Phase, spec: &JobSpec, rest: &mut Rest<'a>) {
+    fn place(&mut self, phase: &Phase, spec: &JobSpec, rest: &mut Rest<'_>) {
         match phase {
             Phase::Blocked { on, since: _ } => rest.on = Some(*on),
             Phase::Scheduled { due, reason, since: _ } => {
@@ -163,7 +80,7 @@ impl JobRow {
                 self.worker = Some(*lease.worker.as_bytes());
                 self.secret = Some(lease.token.secret.cast_signed());
             }
-            Phase::Ended { outcome, at: _ } => rest.outcome = Some(Cow::Borrowed(outcome)),
+            Phase::Ended { .. } => {}
         }
     }
 
@@ -269,29 +186,16 @@ fn read(row: &Row<'_>) -> Result<Job, StoreError> {
     let phase = places
         .phase(parse_state(&state)?, id, attempt, &mut rest)
         .ok_or_else(|| corrupt(id, format!("it is {state}, and what belongs to that is missing")))?;
-    Ok(Job {
+    Ok(rest.into_job(Head {
         id,
         run: RunId::from_bytes(column(row, 1)?),
         version: column::<i64>(row, 2)?.cast_unsigned(),
         spec: Arc::new(document(row, 12, "the specification of a job")?),
         phase,
-        generation: rest.generation,
         attempt,
-        failures: rest.failures,
-        losses: rest.losses,
-        usage: rest.usage,
-        reserved: rest.reserved,
-        cancel: rest.cancel.map(Cow::into_owned),
         mail_sent: column(row, 9)?,
         mail_applied: column(row, 10)?,
-        journal_len: rest.journal_len,
-        progress: rest.progress.into_owned(),
-        todos: rest.todos.into_owned(),
-        last_error: rest.last_error.map(Cow::into_owned),
-        times: rest.times,
-        created_at: rest.created_at,
-        started_at: rest.started_at,
-    })
+    }))
 }
 
 /// The columns that make up a phase.

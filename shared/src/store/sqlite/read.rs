@@ -178,13 +178,13 @@ pub(super) fn files(conn: &Connection, run: RunId, prefix: &str) -> Read<Vec<Fil
 pub(super) fn resolve(conn: &Connection, prefix: &str, limit: usize) -> Read<Match> {
     let limit = from_limit(limit);
     let mut found = Match::default();
-    if let Some((low, high)) = id_range::<RunId>(RunId::PREFIX, prefix) {
+    if let Some((low, high)) = RunId::range_of(prefix) {
         let params = params![low.as_bytes(), high.as_bytes(), limit];
         found.runs = each(conn, sql!("run_ids_between"), params, |row| {
             column(row, 0).map(RunId::from_bytes)
         })?;
     }
-    if let Some((low, high)) = id_range::<JobId>(JobId::PREFIX, prefix) {
+    if let Some((low, high)) = JobId::range_of(prefix) {
         found.jobs = job_ids(
             conn,
             sql!("job_ids_between"),
@@ -192,18 +192,6 @@ pub(super) fn resolve(conn: &Connection, prefix: &str, limit: usize) -> Read<Mat
         )?;
     }
     Ok(found)
-}
-
-/// The lowest and the highest id whose text begins with `prefix`.
-fn id_range<Id: std::str::FromStr>(kind: &str, prefix: &str) -> Option<(Id, Id)> {
-    let (lowest, highest) = (
-        format!("{kind}_00000000000000000000000000"),
-        format!("{kind}_7zzzzzzzzzzzzzzzzzzzzzzzzz"),
-    );
-    // Where the prefix ends inside the kind, all ids begin with it.
-    let low = format!("{prefix}{}", lowest.get(prefix.len()..)?);
-    let high = format!("{prefix}{}", highest.get(prefix.len()..)?);
-    Some((low.parse().ok()?, high.parse().ok()?))
 }
 
 /// What maintenance has to look at.

@@ -2,11 +2,11 @@
 
 use rusqlite::Row;
 use rusqlite::types::FromSql;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::error::{classify, corrupt};
 use crate::store::StoreError;
+pub(super) use crate::store::document::{decode, encode};
 use crate::time::Timestamp;
 
 /// A moment as a column that sorts. What is beyond the column's reach, 292 million years ahead, is the end of time.
@@ -37,20 +37,4 @@ pub(super) fn document<T: DeserializeOwned>(row: &Row<'_>, index: usize, what: &
     let text = row.get_ref(index).map_err(|error| classify(&error))?;
     let text = text.as_str().map_err(|error| corrupt(what, error))?;
     decode(text, what)
-}
-
-/// A document of a record.
-pub(super) fn encode<T: Serialize + ?Sized>(record: &T, what: &str) -> Result<String, StoreError> {
-    serde_json::to_string(record).map_err(|error| corrupt(what, error))
-}
-
-/// The record of a document.
-pub(super) fn decode<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, StoreError> {
-    let mut parser = serde_json::Deserializer::from_str(text);
-    // We wrote it ourselves, so it is no deeper than a value that was in memory once; the parser's own limit would
-    // refuse a value that just passed it on the way in and now stands a few levels deeper inside a record.
-    parser.disable_recursion_limit();
-    let record = T::deserialize(&mut parser).map_err(|error| corrupt(what, error))?;
-    parser.end().map_err(|error| corrupt(what, error))?;
-    Ok(record)
 }

@@ -11,6 +11,7 @@ use legwork_tests::make::token;
 
 use super::Pair;
 use super::chance::Chance;
+use crate::world::Engine;
 
 /// Claimed jobs that are remembered, stale ones too.
 const CLAIMS_MAX: usize = 24;
@@ -33,9 +34,9 @@ pub struct History {
 }
 
 impl History {
-    pub fn of(seed: u64) -> Self {
+    pub async fn of(engine: Engine, seed: u64) -> Self {
         Self {
-            pair: Pair::new(),
+            pair: Pair::with(engine).await,
             chance: Chance::of(seed),
             runs: BTreeMap::new(),
             every_run: Vec::new(),

@@ -6,6 +6,7 @@ mod batches;
 mod chance;
 mod history;
 
+use std::any::Any;
 use std::sync::Arc;
 
 use legwork_shared::batch::Batch;
@@ -15,9 +16,10 @@ use legwork_shared::job::LeaseToken;
 use legwork_shared::store::memory::MemoryStore;
 use legwork_shared::store::{ClaimRequest, Claimed, Commit, Due, Extension, JobQuery, RunQuery, Store, StoreError};
 use legwork_shared::time::Timestamp;
+use legwork_tests::redis_server::RedisServer;
 use tempfile::TempDir;
 
-use crate::world::{START, open, snapshot};
+use crate::world::{Engine, START, connect, open, snapshot};
 use history::History;
 
 /// Enough for each kind of step to meet each state; some seconds.
@@ -29,18 +31,27 @@ struct Pair {
     reference: Arc<dyn Store>,
     engine: Arc<dyn Store>,
     clock: Arc<SimClock>,
-    _folder: TempDir,
+    /// Where the engine keeps its records: a folder or a server, which end with the pair.
+    _place: Box<dyn Any + Send + Sync>,
 }
 
 impl Pair {
-    fn new() -> Self {
+    async fn with(engine: Engine) -> Self {
         let clock = Arc::new(SimClock::at(START));
-        let folder = TempDir::new().unwrap();
+        let (engine, place): (Arc<dyn Store>, Box<dyn Any + Send + Sync>) = if engine == Engine::Redis {
+            let server = RedisServer::start().unwrap();
+            let store = connect(&server, clock.clone()).await.unwrap();
+            (Arc::new(store), Box::new(server))
+        } else {
+            let folder = TempDir::new().unwrap();
+            let store = open(&folder.path().join("store.db"), clock.clone()).unwrap();
+            (Arc::new(store), Box::new(folder))
+        };
         Self {
             reference: Arc::new(MemoryStore::new(clock.clone())),
-            engine: Arc::new(open(&folder.path().join("store.db"), clock.clone()).unwrap()),
+            engine,
             clock,
-            _folder: folder,
+            _place: place,
         }
     }
 
@@ -128,13 +139,22 @@ fn number_from(variable: &str) -> Option<u64> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_engine_keeps_the_same_records_as_the_reference() {
+async fn sqlite_keeps_the_same_records_as_the_reference() {
+    compare_histories(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn redis_keeps_the_same_records_as_the_reference() {
+    compare_histories(Engine::Redis).await;
+}
+
+async fn compare_histories(engine: Engine) {
     let steps = number_from("LEGWORK_DIFFERENTIAL_STEPS").unwrap_or(STEPS);
     let seeds = number_from("LEGWORK_DIFFERENTIAL_SEED").map_or(SEEDS.to_vec(), |seed| vec![seed]);
     for seed in seeds {
         // Shown with a failure, to be replayed.
         eprintln!("LEGWORK_DIFFERENTIAL_SEED={seed} LEGWORK_DIFFERENTIAL_STEPS={steps}");
-        let mut history = History::of(seed);
+        let mut history = History::of(engine, seed).await;
         for _ in 0..steps {
             history.step().await;
         }

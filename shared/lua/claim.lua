@@ -1,0 +1,113 @@
+-- Purpose: moves the next jobs of some queues to running, each under a fresh lease.
+-- Inputs: ARGV[1] the number of the call in its lane; ARGV[2] the channel and ARGV[3] the message that tell of changes;
+--         ARGV[4] now; ARGV[5] until when the leases hold; ARGV[6] how many jobs; ARGV[7] the worker;
+--         ARGV[8] eight random bytes; ARGV[9] and on the queues, each once.
+-- Result: packed {jobs, runs}: of each job {id, record, rest, specification, dependents}, of each run {id, head, document};
+--         or 'late'. The dependents are a flat list of child and kind, and condition.
+-- Atomicity: all jobs in one step. A repeated call gives the same jobs, as far as their leases still hold.
+
+local now, lease_until, slots = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local worker, chance = ARGV[7], ARGV[8]
+
+-- Whether one place in a queue comes before another. Byte by byte: the server's locale has no say in it.
+local function comes_before(one, other)
+  for at = 1, #one do
+    local a, b = string.byte(one, at), string.byte(other, at)
+    if a ~= b then return a < b end
+  end
+  return false
+end
+
+-- The ids of the next jobs of all queues together.
+local function candidates()
+  local heads = {}
+  for place = 9, #ARGV do
+    heads[#heads + 1] = { at = 1, places = call('ZRANGE', tag .. ':q:' .. ARGV[place], 0, slots - 1) }
+  end
+  local ids = {}
+  while #ids < slots do
+    local first
+    for _, head in ipairs(heads) do
+      local place = head.places[head.at]
+      if place and (not first or comes_before(place, first.places[first.at])) then first = head end
+    end
+    if not first then break end
+    ids[#ids + 1] = string.sub(first.places[first.at], 13)
+    first.at = first.at + 1
+  end
+  return ids
+end
+
+-- The lease's secret: the random bytes, mixed with the id so that it differs from job to job.
+local function secret_of(id)
+  local a, b, c, d = struct.unpack('>I4I4I4I4', id)
+  local high, low = struct.unpack('>I4I4', chance)
+  return struct.pack('>i4i4', bit.bxor(high, a, c), bit.bxor(low, b, d))
+end
+
+-- Mirrors the claim of `job::apply`.
+local function take(id, hot)
+  leave(id, hot)
+  hot[VERSION] = hot[VERSION] + 1
+  hot[QUEUED_MS] = hot[QUEUED_MS] + math.max(0, now - hot[SINCE])
+  hot[STATE], hot[SINCE], hot[WAKE], hot[WHY] = RUNNING, now, lease_until, -1
+  hot[ATTEMPT], hot[WORKER], hot[SECRET] = hot[ATTEMPT] + 1, worker, secret_of(id)
+  if hot[STARTED] < 0 then hot[STARTED] = now end
+  enter(id, hot)
+  append(hot[RUN], pack({ now, id, { 'started', hot[ATTEMPT], worker } }))
+end
+
+-- The answer for jobs that are held now.
+local function told(ids, hots)
+  local jobs, runs, seen = {}, {}, {}
+  for place, id in ipairs(ids) do
+    local hot = hots[place]
+    local rest, spec = unpack(call('HMGET', job_key(id), 'd', 's'))
+    jobs[place] = { id, hot, rest, spec, call('HGETALL', tag .. ':d:' .. id) }
+    local run = hot[RUN]
+    if not seen[run] then
+      seen[run] = true
+      local head, document = unpack(call('HMGET', run_key(run), 'h', 'd'))
+      runs[#runs + 1] = { run, head, document }
+    end
+  end
+  return pack({ jobs, runs })
+end
+
+-- Leaves a token while there is more to do, and none when there is not.
+local function pass_on()
+  for place = 9, #ARGV do
+    local queue = ARGV[place]
+    local tokens = tag .. ':z:' .. queue
+    if call('EXISTS', tag .. ':q:' .. queue) == 0 then
+      call('DEL', tokens)
+    elseif call('EXISTS', tokens) == 0 then
+      call('RPUSH', tokens, '')
+    end
+  end
+end
+
+local number = tonumber(ARGV[1])
+local before = answered(number)
+if before == false then return 'late' end
+local ids, hots = {}, {}
+if before then
+  for _, id in ipairs(unpack_record(before)) do
+    local hot = hot_of(id)
+    if hot and hot[STATE] == RUNNING and hot[WORKER] == worker and hot[SECRET] == secret_of(id) then
+      ids[#ids + 1], hots[#hots + 1] = id, hot
+    end
+  end
+  return told(ids, hots)
+end
+ids = candidates()
+for place, id in ipairs(ids) do
+  local hot = hot_of(id)
+  take(id, hot)
+  call('HSET', job_key(id), 'h', pack(hot))
+  hots[place] = hot
+end
+pass_on()
+remember(number, pack(ids))
+if #ids > 0 then call('PUBLISH', ARGV[2], ARGV[3]) end
+return told(ids, hots)

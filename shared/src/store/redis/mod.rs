@@ -1,0 +1,339 @@
+//! The engine for many machines: a Redis or Valkey server, or a cluster of them.
+//!
+//! All that changes goes through three scripts, see `shared/lua`. A process collects the batches that wait and sends
+//! them as one call, see [`committer`]; calls are numbered, so that one whose answer was lost is not done twice, see
+//! [`lane`]. The connections live on a thread of the store's own and come back by themselves, see [`link`].
+
+mod address;
+mod claim;
+mod clock;
+mod committer;
+mod durability;
+mod edges;
+mod fault;
+mod hot;
+mod lane;
+mod link;
+mod listen;
+mod lists;
+mod pack;
+mod packed;
+mod read;
+mod run_record;
+mod script;
+mod settings;
+mod shard;
+mod signal;
+
+pub use durability::{Remark, ServerReport, Weight};
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+
+use super::document::{decode_bytes, encode};
+use super::{
+    ClaimRequest, Claimed, Commit, Due, EventRecord, Extension, JobQuery, Match, Page, RunQuery, Store, StoreError,
+    WorkSignal, WorkerRecord,
+};
+use crate::batch::{Batch, FileRecord, JournalEntry, KeyClaim};
+use crate::clock::{Clock, entropy};
+use crate::dag::Edge;
+use crate::id::{JobId, RunId, WorkerId};
+use crate::job::{Job, LeaseToken, Mail};
+use crate::run::RunView;
+use crate::time::Timestamp;
+use address::Address;
+use clock::ServerClock;
+use committer::{Committer, News};
+use lane::Lane;
+use link::Link;
+use packed::Packed;
+use run_record::RunCache;
+use shard::Shard;
+
+/// How a store is used.
+#[derive(Clone)]
+pub struct RedisOptions {
+    /// What time is measured by; by default the server's clock.
+    pub clock: Option<Arc<dyn Clock>>,
+    /// For how long a call waits for a server that is away, in milliseconds, before the store counts as not available.
+    pub patience_ms: u64,
+}
+
+impl RedisOptions {
+    /// Half a minute: a restart takes seconds, and a fail-over by sentinels some ten.
+    pub const PATIENCE_MS: u64 = 30_000;
+}
+
+impl Default for RedisOptions {
+    fn default() -> Self {
+        Self {
+            clock: None,
+            patience_ms: Self::PATIENCE_MS,
+        }
+    }
+}
+
+/// A shard with what changes it.
+struct Place {
+    shard: Shard,
+    committer: Committer,
+    claims: Lane,
+}
+
+/// A store on a server, which any number of processes of any machines may share.
+pub struct RedisStore {
+    clock: Arc<dyn Clock>,
+    link: Arc<Link>,
+    places: Vec<Place>,
+    shards: Vec<Shard>,
+    runs: RunCache,
+    news: News,
+    /// The shard that the next claim begins with.
+    turn: AtomicUsize,
+    /// The thread that the connections live on; taken when the store is dropped.
+    runtime: Option<Runtime>,
+}
+
+impl RedisStore {
+    /// Opens the store at an address: `redis://`, `rediss://`, `unix://`, `redis+sentinel://hosts/master` or
+    /// `redis+cluster://hosts`. A server that would lose work is refused.
+    ///
+    /// # Errors
+    /// [`StoreError::Unfit`] if the address or the server will not do, [`StoreError::Newer`] if the store is of a later
+    /// format, [`StoreError::Unavailable`] if the server does not answer in time.
+    pub async fn open(address: &str, options: RedisOptions) -> Result<Self, StoreError> {
+        let address = Address::parse(address)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("legwork-redis")
+            .enable_all()
+            .build()
+            .map_err(|error| StoreError::Unavailable {
+                message: format!("no thread for its connections: {error}"),
+            })?;
+        let patience = Duration::from_millis(options.patience_ms);
+        let link = Arc::new(Link::new(address, runtime.handle().clone(), patience));
+        // From here on, whatever fails ends the runtime in the background.
+        let mut store = Self {
+            clock: Arc::new(ServerClock::default()),
+            news: News {
+                channel: format!("{{{}}}:changes", link.address().prefix).into_bytes().into(),
+                voice: entropy().to_be_bytes(),
+                changes: watch::Sender::new(0),
+            },
+            link,
+            places: Vec::new(),
+            shards: Vec::new(),
+            runs: RunCache::default(),
+            turn: AtomicUsize::new(0),
+            runtime: Some(runtime),
+        };
+        store.report().await?.check()?;
+        let shards = settings::agree(&store.link).await?;
+        store.shards = (0..shards)
+            .map(|number| Shard::of(store.link.clone(), number))
+            .collect();
+        store.clock = match options.clock {
+            Some(clock) => clock,
+            None => ServerClock::start(&store.link).await?,
+        };
+        listen::start(&store.link, &store.news).await?;
+        let place = |shard: &Shard| Place {
+            committer: Committer::start(shard, &store.news),
+            claims: Lane::new(shard.link.clone(), &shard.tag),
+            shard: shard.clone(),
+        };
+        store.places = store.shards.iter().map(place).collect();
+        Ok(store)
+    }
+
+    /// How the server is set up.
+    ///
+    /// # Errors
+    /// [`StoreError`] if it cannot be asked.
+    pub async fn report(&self) -> Result<ServerReport, StoreError> {
+        ServerReport::of(&self.link).await
+    }
+
+    fn place(&self, slot: u8) -> &Place {
+        &self.places[usize::from(slot) % self.places.len()]
+    }
+
+    fn shard(&self, slot: u8) -> &Shard {
+        &self.place(slot).shard
+    }
+}
+
+impl Drop for RedisStore {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // Nobody waits for an answer any more; and a runtime may not be waited for inside another.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+#[async_trait]
+impl Store for RedisStore {
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.news.changes.subscribe()
+    }
+
+    fn work_signal(&self, queues: &[String]) -> Box<dyn WorkSignal> {
+        Box::new(signal::TokenSignal::new(self.link.clone(), &self.shards, queues))
+    }
+
+    async fn commit(&self, batch: Batch) -> Result<Commit, StoreError> {
+        let slot = packed::slot_of(&batch, self.places.len())?;
+        self.place(slot).committer.commit(Packed::of(batch)?).await
+    }
+
+    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
+        let mut claimed = Vec::new();
+        let first = self.turn.fetch_add(1, Ordering::Relaxed);
+        for turn in 0..self.places.len() {
+            let slots = request.slots - claimed.len();
+            if slots == 0 || request.queues.is_empty() {
+                break;
+            }
+            let place = &self.places[first.wrapping_add(turn) % self.places.len()];
+            let request = ClaimRequest {
+                slots,
+                ..request.clone()
+            };
+            let now = self.now();
+            claimed.extend(claim::claim(&place.shard, &place.claims, &self.news, &self.runs, &request, now).await?);
+        }
+        Ok(claimed)
+    }
+
+    async fn extend(&self, tokens: &[LeaseToken], until: Timestamp) -> Result<Vec<Extension>, StoreError> {
+        let mut extensions = vec![None; tokens.len()];
+        for (number, place) in self.places.iter().enumerate() {
+            let is_here = |token: &LeaseToken| usize::from(token.job.slot()) % self.places.len() == number;
+            let here: Vec<usize> = (0..tokens.len()).filter(|at| is_here(&tokens[*at])).collect();
+            if here.is_empty() {
+                continue;
+            }
+            let of_shard: Vec<LeaseToken> = here.iter().map(|at| tokens[*at]).collect();
+            for (at, extension) in here
+                .into_iter()
+                .zip(claim::extend(&place.shard, &of_shard, until).await?)
+            {
+                extensions[at] = Some(extension);
+            }
+        }
+        Ok(extensions.into_iter().flatten().collect())
+    }
+
+    async fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {
+        Ok(read::jobs(self.shard(id.slot()), &[id]).await?.pop())
+    }
+
+    async fn run(&self, id: RunId) -> Result<Option<RunView>, StoreError> {
+        Ok(read::views(self.shard(id.slot()), &self.runs, &[id]).await?.pop())
+    }
+
+    async fn jobs(&self, query: &JobQuery) -> Result<Page<Job>, StoreError> {
+        let slot = query.run.map(|run| run.slot());
+        let slot = slot.or(query.parent.map(|parent| parent.slot()));
+        match slot {
+            Some(slot) => lists::jobs(std::slice::from_ref(self.shard(slot)), query).await,
+            None => lists::jobs(&self.shards, query).await,
+        }
+    }
+
+    async fn runs(&self, query: &RunQuery) -> Result<Page<RunView>, StoreError> {
+        lists::runs(&self.shards, &self.runs, query).await
+    }
+
+    async fn dependents(&self, parent: JobId) -> Result<Vec<Edge>, StoreError> {
+        read::dependents(self.shard(parent.slot()), parent).await
+    }
+
+    async fn dependencies(&self, child: JobId) -> Result<Vec<Edge>, StoreError> {
+        read::dependencies(self.shard(child.slot()), &[child]).await
+    }
+
+    async fn edges(&self, run: RunId) -> Result<Vec<Edge>, StoreError> {
+        let shard = self.shard(run.slot());
+        let jobs = lists::job_ids_of(shard, run).await?;
+        read::dependencies(shard, &jobs).await
+    }
+
+    async fn journal(&self, job: JobId, from: u32, limit: usize) -> Result<Vec<JournalEntry>, StoreError> {
+        read::journal(self.shard(job.slot()), job, from, limit).await
+    }
+
+    async fn mail(&self, job: JobId) -> Result<Vec<Mail>, StoreError> {
+        read::mail(self.shard(job.slot()), job).await
+    }
+
+    async fn events(&self, run: RunId, after: u64, limit: usize) -> Result<Vec<EventRecord>, StoreError> {
+        read::events(self.shard(run.slot()), run, after, limit).await
+    }
+
+    async fn file(&self, run: RunId, path: &str) -> Result<Option<FileRecord>, StoreError> {
+        read::file(self.shard(run.slot()), run, path).await
+    }
+
+    async fn files(&self, run: RunId, prefix: &str) -> Result<Vec<FileRecord>, StoreError> {
+        read::files(self.shard(run.slot()), run, prefix).await
+    }
+
+    async fn key(&self, tenant: &str, key: &str) -> Result<Option<KeyClaim>, StoreError> {
+        let shard = self.shard(KeyClaim::slot_of(tenant, key));
+        let command = redis::cmd("GET")
+            .arg(shard.key("k", &packed::key_name(tenant, key)))
+            .take();
+        let stored = shard::bytes(self.link.command(&command).await?)?;
+        stored
+            .map(|packed| committer::claim_of(tenant, key, &packed))
+            .transpose()
+    }
+
+    async fn resolve(&self, prefix: &str, limit: usize) -> Result<Match, StoreError> {
+        lists::resolve(&self.shards, prefix, limit).await
+    }
+
+    async fn due(&self, now: Timestamp, limit: usize) -> Result<Due, StoreError> {
+        lists::due(&self.shards, now, limit).await
+    }
+
+    async fn held(&self, worker: WorkerId) -> Result<Vec<Job>, StoreError> {
+        lists::held(&self.shards, worker).await
+    }
+
+    async fn put_worker(&self, worker: &WorkerRecord) -> Result<(), StoreError> {
+        let mut command = redis::cmd("HSET");
+        command.arg(settings::workers_key(&self.link)).arg(worker.id.as_bytes());
+        self.link.command(command.arg(encode(worker, "a worker")?)).await?;
+        Ok(())
+    }
+
+    async fn remove_worker(&self, id: WorkerId) -> Result<(), StoreError> {
+        let mut command = redis::cmd("HDEL");
+        command.arg(settings::workers_key(&self.link)).arg(id.as_bytes());
+        self.link.command(&command).await?;
+        Ok(())
+    }
+
+    async fn workers(&self) -> Result<Vec<WorkerRecord>, StoreError> {
+        let command = redis::cmd("HVALS").arg(settings::workers_key(&self.link)).take();
+        let stored = shard::all_bytes(self.link.command(&command).await?)?;
+        let workers = stored.iter().map(|doc| decode_bytes(doc, "a worker"));
+        let mut workers: Vec<WorkerRecord> = workers.collect::<Result<_, _>>()?;
+        workers.sort_unstable_by_key(|worker| worker.id);
+        Ok(workers)
+    }
+}

@@ -1,0 +1,284 @@
+//! What only an engine with a server can do: come back after a crash, know a call whose answer was lost, wake one of many.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use legwork_shared::clock::SimClock;
+use legwork_shared::job::JobState;
+use legwork_shared::store::redis::{RedisOptions, RedisStore};
+use legwork_shared::store::{ClaimRequest, Commit, JobQuery, Store, StoreError};
+use legwork_tests::cut_proxy::CutProxy;
+use legwork_tests::make;
+use legwork_tests::redis_server::RedisServer;
+
+use crate::world::{Engine, START, World, connect, snapshot};
+
+fn clock() -> Arc<SimClock> {
+    Arc::new(SimClock::at(START))
+}
+
+async fn open_at(address: &str) -> Result<RedisStore, StoreError> {
+    let options = RedisOptions {
+        clock: Some(clock()),
+        // What is refused is refused at once, and what is away stays so.
+        patience_ms: 0,
+    };
+    RedisStore::open(address, options).await
+}
+
+async fn refusal(address: &str) -> StoreError {
+    open_at(address).await.err().expect("it should be refused")
+}
+
+/// A world whose connections go through a proxy.
+async fn behind_a_proxy() -> (World, CutProxy) {
+    let mut world = World::on(Engine::Redis).await;
+    let proxy = CutProxy::before(&world.server().socket()).unwrap();
+    let options = RedisOptions {
+        clock: Some(world.clock.clone()),
+        ..RedisOptions::default()
+    };
+    let address = format!("unix://{}", proxy.socket().display());
+    world.store = Arc::new(RedisStore::open(&address, options).await.unwrap());
+    (world, proxy)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everything_is_there_after_the_server_was_killed_and_its_users_go_on() {
+    let mut world = World::on(Engine::Redis).await;
+    world.server_mut().keep_each_change().unwrap();
+    let (run, _) = world.submit_one("a").await;
+    let claimed = world.claim_one().await;
+    let before = world.snapshot(run.id).await;
+    world.server_mut().restart().unwrap();
+    assert_eq!(world.snapshot(run.id).await, before);
+    world.succeed(&claimed).await;
+    assert_eq!(world.job(claimed.job.id).await.state(), JobState::Succeeded);
+    let again = connect(world.server(), world.clock.clone()).await.unwrap();
+    assert_eq!(snapshot(&again, run.id).await, world.snapshot(run.id).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_away_is_waited_for() {
+    let mut world = World::on(Engine::Redis).await;
+    world.submit_one("a").await;
+    world.server_mut().keep_each_change().unwrap();
+    world.server_mut().kill();
+    let run = world.run();
+    let batch = world.submission(&run, &[world.queued(&run, make::spec("b"))], &[]);
+    let store = world.store.clone();
+    let waiting = tokio::spawn(async move { store.commit(batch).await });
+    world.server_mut().restart().unwrap();
+    assert_eq!(waiting.await.unwrap(), Ok(Commit::Done));
+    assert_eq!(world.claim(3).await.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn d51_a_commit_whose_answer_was_lost_is_neither_repeated_nor_reported_as_failed() {
+    let (world, proxy) = behind_a_proxy().await;
+    world.submit_one("warm up").await;
+    for round in 1..=5 {
+        proxy.cut(1);
+        let (run, _) = world.submit_one("a").await;
+        assert_eq!(proxy.lost(), round);
+        // The submission's events stand there once, and the run counts its job once.
+        assert_eq!(world.log(run.id).await.len(), 2);
+        assert_eq!(
+            world.view(run.id).await.counter(legwork_shared::budget::Counter::Jobs),
+            1
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn d51_a_claim_whose_answer_was_lost_gives_the_same_jobs_once() {
+    let (world, proxy) = behind_a_proxy().await;
+    for name in ["a", "b", "c"] {
+        world.submit_one(name).await;
+    }
+    // The script is known by now, so that the call that is cut is the one that claims.
+    assert_eq!(world.claim(1).await.len(), 1);
+    proxy.cut(1);
+    let claimed = world.claim(2).await;
+    assert_eq!((claimed.len(), proxy.lost()), (2, 1));
+    for claimed in &claimed {
+        assert_eq!(claimed.job.attempt, 1);
+        assert_eq!(world.job(claimed.job.id).await, claimed.job);
+        world.succeed(claimed).await;
+    }
+    assert_eq!(world.claim(2).await, []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_forgot_the_scripts_is_told_them_again() {
+    let world = World::on(Engine::Redis).await;
+    world.submit_one("a").await;
+    assert!(world.server().ask("SCRIPT FLUSH").unwrap().starts_with("+OK"));
+    let claimed = world.claim_one().await;
+    assert!(world.server().ask("SCRIPT FLUSH").unwrap().starts_with("+OK"));
+    world.succeed(&claimed).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_server_takes_no_more_and_loses_nothing() {
+    let world = World::on(Engine::Redis).await;
+    let (run, _) = world.submit_one("a").await;
+    let before = world.snapshot(run.id).await;
+    assert!(world.server().ask("CONFIG SET maxmemory 1").unwrap().starts_with("+OK"));
+    let next = world.run();
+    let batch = world.submission(&next, &[world.queued(&next, make::spec("b"))], &[]);
+    let refused = world.store.commit(batch.clone()).await;
+    assert!(matches!(refused, Err(StoreError::Full { .. })), "{refused:?}");
+    assert_eq!(world.snapshot(run.id).await, before);
+    assert!(world.server().ask("CONFIG SET maxmemory 0").unwrap().starts_with("+OK"));
+    assert_eq!(world.store.commit(batch).await, Ok(Commit::Done));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_fifty_idle_claimers_at_most_two_ask_for_a_job() {
+    const CLAIMERS: usize = 50;
+    const JOBS: usize = 20;
+    let world = World::on(Engine::Redis).await;
+    let calls = Arc::new(AtomicUsize::new(0));
+    let (found, mut finds) = tokio::sync::mpsc::unbounded_channel();
+    let (idle, mut idlers) = tokio::sync::mpsc::unbounded_channel();
+    for number in 0..CLAIMERS {
+        let (store, calls, found, idle) = (world.store.clone(), calls.clone(), found.clone(), idle.clone());
+        let request = ClaimRequest {
+            entropy: number as u64,
+            ..world.request(1)
+        };
+        tokio::spawn(async move {
+            let mut signal = store.work_signal(&request.queues);
+            loop {
+                signal.arm();
+                calls.fetch_add(1, Ordering::SeqCst);
+                let claimed = store.claim(&request).await.unwrap();
+                for claimed in claimed {
+                    found.send(claimed.job.id).unwrap();
+                }
+                idle.send(()).unwrap();
+                signal.wait().await;
+            }
+        });
+    }
+    for _ in 0..CLAIMERS {
+        idlers.recv().await.unwrap();
+    }
+    world.server().until_blocked(CLAIMERS).unwrap();
+    let before = calls.load(Ordering::SeqCst);
+    let mut seen = BTreeSet::new();
+    for _ in 0..JOBS {
+        let (_, job) = world.submit_one("a").await;
+        let id = finds.recv().await.unwrap();
+        assert_eq!(id, job.id);
+        seen.insert(id);
+        idlers.recv().await.unwrap();
+    }
+    assert_eq!(seen.len(), JOBS);
+    let asked = calls.load(Ordering::SeqCst) - before;
+    // A wait that ends by itself asks as well; those of a moment of this test are few.
+    assert!(asked <= 2 * JOBS, "{asked} claims for {JOBS} jobs");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_burst_wakes_as_many_claimers_as_there_are_jobs() {
+    const JOBS: usize = 8;
+    let world = World::on(Engine::Redis).await;
+    let (found, mut finds) = tokio::sync::mpsc::unbounded_channel();
+    for number in 0..JOBS {
+        let (store, found) = (world.store.clone(), found.clone());
+        let request = ClaimRequest {
+            entropy: number as u64,
+            ..world.request(1)
+        };
+        tokio::spawn(async move {
+            let mut signal = store.work_signal(&request.queues);
+            signal.wait().await;
+            let claimed = store.claim(&request).await.unwrap();
+            found.send(claimed.len()).unwrap();
+        });
+    }
+    world.server().until_blocked(JOBS).unwrap();
+    let run = world.run();
+    let jobs: Vec<_> = (0..JOBS).map(|_| world.queued(&run, make::spec("a"))).collect();
+    world.submit(&run, &jobs, &[]).await;
+    for _ in 0..JOBS {
+        assert_eq!(finds.recv().await, Some(1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_by_another_process_wakes_those_who_wait() {
+    let world = World::on(Engine::Redis).await;
+    let other = connect(world.server(), world.clock.clone()).await.unwrap();
+    let mut changes = other.changes();
+    for _ in 0..3 {
+        changes.mark_unchanged();
+        let (run, _) = world.submit_one("a").await;
+        changes.changed().await.unwrap();
+        assert!(other.run(run.id).await.unwrap().is_some());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn time_is_the_servers() {
+    let server = RedisServer::start().unwrap();
+    let store = RedisStore::open(&server.address("lw"), RedisOptions::default())
+        .await
+        .unwrap();
+    let answer = server.ask("TIME").unwrap();
+    let seconds = answer.lines().nth(2).and_then(|line| line.parse::<u64>().ok());
+    let apart = store.now().0.abs_diff(seconds.unwrap() * 1_000);
+    assert!(apart < 2_000, "{apart} ms apart");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_prefixes_are_two_stores() {
+    let world = World::on(Engine::Redis).await;
+    world.submit_one("a").await;
+    let other = open_at(&world.server().address("other")).await.unwrap();
+    assert_eq!(other.jobs(&JobQuery::default()).await.unwrap().items, []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_would_lose_work_is_refused() {
+    let server = RedisServer::start().unwrap();
+    assert!(
+        server
+            .ask("CONFIG SET maxmemory-policy allkeys-lru")
+            .unwrap()
+            .starts_with("+OK")
+    );
+    let evicting = refusal(&server.address("lw")).await;
+    assert!(evicting.to_string().contains("noeviction"), "{evicting}");
+    assert!(
+        server
+            .ask("CONFIG SET maxmemory-policy noeviction")
+            .unwrap()
+            .starts_with("+OK")
+    );
+    assert!(server.ask("REPLICAOF 127.0.0.1 1").unwrap().starts_with("+OK"));
+    let replica = refusal(&server.address("lw")).await;
+    assert!(replica.to_string().contains("replica"), "{replica}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_of_another_layout_or_of_a_later_format_is_refused() {
+    let server = RedisServer::start().unwrap();
+    let address = server.address("lw");
+    drop(open_at(&format!("{address}&shards=12")).await.unwrap());
+    drop(open_at(&address).await.unwrap());
+    let other = refusal(&format!("{address}&shards=3")).await;
+    assert!(other.to_string().contains("12 shards"), "{other}");
+    assert!(server.ask("HSET {lw}:settings format 9999").unwrap().starts_with(":0"));
+    let newer = refusal(&address).await;
+    assert!(matches!(newer, StoreError::Newer { found: 9_999, .. }), "{newer:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_not_there_is_not_waited_for_without_patience() {
+    let error = refusal("unix:///nowhere/redis.sock").await;
+    assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}");
+}

@@ -3,5 +3,6 @@
 pub mod cut_proxy;
 pub mod harness;
 pub mod make;
+pub mod marked;
 pub mod model_server;
 pub mod redis_server;

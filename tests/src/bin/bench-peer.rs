@@ -4,7 +4,6 @@
 //! `bench-peer client STORE` reads `job N`, `jobs N`, `graph N` and `graphs N` from its input and answers `ok` to each
 //! once it is accepted durably. `bench-peer version` prints the version.
 
-use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -13,23 +12,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use async_trait::async_trait;
-use futures::{StreamExt, TryStreamExt, stream};
-use legwork_shared::agent::{AgentSpec, RunnerSpec};
-use legwork_shared::clock;
 use legwork_shared::job::{JobResult, Verdict};
-use legwork_shared::plan::{Need, Plan, PlannedJob};
 use legwork_shared::store::Store;
 use legwork_shared::store::sqlite::{SqliteOptions, SqliteStore};
-use legwork_shared::submit::new_run;
+use legwork_tests::marked::{Client, MARK, diamond, single};
 use legwork_worker::attempt::Attempt;
 use legwork_worker::runner::{Runner, Runners};
 use legwork_worker::workspace::Artifacts;
 use legwork_worker::{Shutdown, Worker};
-
-/// How many submissions are under way at a time: as many as a busy client would have.
-const IN_FLIGHT: usize = 256;
-/// The agent and the runner of every job.
-const MARK: &str = "mark";
 
 /// Appends a line for each job.
 struct Mark(File);
@@ -73,78 +63,15 @@ async fn work(path: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Submits plans.
-struct Client {
-    store: Arc<dyn Store>,
-    agents: BTreeMap<String, Arc<AgentSpec>>,
-}
-
-impl Client {
-    fn new(store: Arc<dyn Store>) -> Self {
-        let runner = RunnerSpec::Custom { name: MARK.to_owned() };
-        let agent = AgentSpec {
-            name: MARK.to_owned(),
-            runner,
-            ..AgentSpec::default()
-        };
-        Self {
-            store,
-            agents: BTreeMap::from([(MARK.to_owned(), Arc::new(agent))]),
-        }
+async fn answer(client: &Client, line: &str) -> anyhow::Result<()> {
+    let (what, which) = line.split_once(' ').context("a command and a number are wanted")?;
+    match what {
+        "job" => client.submit(single(which)).await,
+        "jobs" => client.submit_many(which.parse()?, single).await,
+        "graph" => client.submit(diamond(which)).await,
+        "graphs" => client.submit_many(which.parse()?, diamond).await,
+        other => bail!("`{other}` is no command"),
     }
-
-    async fn submit(&self, jobs: Vec<PlannedJob>) -> anyhow::Result<()> {
-        let plan = Plan {
-            jobs,
-            ..Plan::default()
-        };
-        let submission = new_run(&plan, &self.agents, "default", self.store.now(), clock::entropy())?;
-        self.store.commit(submission.batch).await?;
-        Ok(())
-    }
-
-    async fn answer(&self, line: &str) -> anyhow::Result<()> {
-        let (what, which) = line.split_once(' ').context("a command and a number are wanted")?;
-        let many = |make: fn(&str) -> Vec<PlannedJob>| async move {
-            let count: usize = which.parse()?;
-            let plans = (0..count).map(|n| self.submit(make(&n.to_string())));
-            stream::iter(plans)
-                .buffer_unordered(IN_FLIGHT)
-                .try_collect::<Vec<()>>()
-                .await?;
-            Ok(())
-        };
-        match what {
-            "job" => self.submit(single(which)).await,
-            "jobs" => many(single).await,
-            "graph" => self.submit(diamond(which)).await,
-            "graphs" => many(diamond).await,
-            other => bail!("`{other}` is no command"),
-        }
-    }
-}
-
-fn job(name: &str, id: &str, needs: &[&str]) -> PlannedJob {
-    PlannedJob {
-        id: name.to_owned(),
-        agent: Some(MARK.to_owned()),
-        description: id.to_owned(),
-        depends_on: needs.iter().map(|need| Need::Name((*need).to_owned())).collect(),
-        ..PlannedJob::default()
-    }
-}
-
-fn single(id: &str) -> Vec<PlannedJob> {
-    vec![job("job", id, &[])]
-}
-
-fn diamond(id: &str) -> Vec<PlannedJob> {
-    vec![
-        job("researcher", id, &[]),
-        job("reviewer", id, &[]),
-        job("analyst", id, &["researcher", "reviewer"]),
-        job("writer", id, &["analyst"]),
-    ]
 }
 
 #[tokio::main]
@@ -156,7 +83,7 @@ async fn main() -> anyhow::Result<()> {
         ["client", path] => {
             let client = Client::new(open(path)?);
             for line in std::io::stdin().lock().lines() {
-                client.answer(&line?).await?;
+                answer(&client, &line?).await?;
                 println!("ok");
                 std::io::stdout().flush()?;
             }

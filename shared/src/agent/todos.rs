@@ -1,5 +1,7 @@
 //! An agent's own list: how it is written and read.
 
+use std::sync::{Arc, LazyLock};
+
 use serde_json::{Map, Value, json};
 
 use super::tool::{Effect, ToolSpec};
@@ -19,9 +21,14 @@ const CONTENT_CHARS_MAX: usize = 2_000;
 pub const ONLY_ONE: &str = "Error: The `write_todos` tool should never be called multiple times in parallel. Please call it \
 only once per model invocation to update the todo list.";
 
-/// Both tools, as the model is told of them.
+/// Both tools, as the model is told of them. The same ones for all agents.
 #[must_use]
-pub fn specs() -> Vec<ToolSpec> {
+pub fn specs() -> [Arc<ToolSpec>; 2] {
+    static SPECS: LazyLock<[Arc<ToolSpec>; 2]> = LazyLock::new(|| [Arc::new(write_spec()), Arc::new(read_spec())]);
+    SPECS.clone()
+}
+
+fn write_spec() -> ToolSpec {
     let item = json!({
         "type": "object",
         "properties": {
@@ -32,7 +39,7 @@ pub fn specs() -> Vec<ToolSpec> {
         "required": ["content", "status"],
         "additionalProperties": false
     });
-    let write = ToolSpec {
+    ToolSpec {
         name: WRITE.to_owned(),
         description:
             "Replaces your todo list. Use it for work of three or more steps, and send the whole list each time: \
@@ -47,14 +54,16 @@ pub fn specs() -> Vec<ToolSpec> {
             "additionalProperties": false
         }),
         effect: Effect::Local,
-    };
-    let read = ToolSpec {
+    }
+}
+
+fn read_spec() -> ToolSpec {
+    ToolSpec {
         name: READ.to_owned(),
         description: "Shows your todo list with the number of items in each status.".to_owned(),
         parameters: json!({"type": "object", "properties": {}, "additionalProperties": false}),
         effect: Effect::None,
-    };
-    vec![write, read]
+    }
 }
 
 /// The list that a `write_todos` call asks for.

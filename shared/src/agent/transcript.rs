@@ -1,5 +1,7 @@
 //! The conversation between an agent and its model, independent of any provider's wire.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::tool::{ToolCall, ToolReply, ToolSpec};
@@ -35,8 +37,8 @@ pub struct ModelRequest {
     pub system: String,
     /// The conversation; begins with a user message, and each call in it has exactly one result.
     pub messages: Vec<Message>,
-    /// The tools it may call.
-    pub tools: Vec<ToolSpec>,
+    /// The tools it may call. Shared, because a thousand agents may wait for their models at the same time.
+    pub tools: Arc<[Arc<ToolSpec>]>,
     /// The most tokens the reply may have.
     pub max_output_tokens: u32,
     /// Sampling temperature in thousandths; absent leaves it to the provider.

@@ -1,6 +1,6 @@
 //! Replies that come through whole.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use legwork_shared::agent::{Effect, Message, ModelReply, StopReason, ToolCall, ToolReply, ToolSpec};
 use legwork_shared::budget::Usage;
@@ -215,12 +215,13 @@ async fn a_conversation_with_calls_is_taken_by_a_strict_provider() {
         let server = ModelServer::start(script.strict()).await;
         let model = model_of(wire, &server, patient());
         let mut request = question();
-        request.tools = vec![ToolSpec {
+        request.tools = [Arc::new(ToolSpec {
             name: "read".into(),
             description: "Reads.".into(),
             parameters: json!({ "type": "object" }),
             effect: Effect::None,
-        }];
+        })]
+        .into();
         let first = model.chat(&request, &|_| ()).await.expect("a reply");
         let results = first.calls.iter().zip(["A", "B"]).map(|(call, content)| {
             let name = call.name.clone();

@@ -61,7 +61,7 @@ pub fn question() -> ModelRequest {
         model: "m".into(),
         system: "Be brief.".into(),
         messages: vec![Message::User { text: "Hello?".into() }],
-        tools: vec![],
+        tools: [].into(),
         max_output_tokens: 100,
         temperature_milli: None,
     }

@@ -6,9 +6,8 @@ use std::time::Duration;
 use legwork_shared::agent::ModelReply;
 use legwork_shared::budget::Usage;
 use legwork_shared::clock::{Clock, SystemClock};
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
 use reqwest::{Client, Response, Url};
-use serde_json::Value;
 use tokio::time::timeout;
 
 use super::body::BodyDecoder;
@@ -71,13 +70,13 @@ impl Endpoint {
         Ok(self)
     }
 
-    /// Sends `body` and folds the answer into a reply.
+    /// Sends `body`, a JSON document, and folds the answer into a reply.
     ///
     /// # Cancel safety
     /// Dropping the future closes the connection.
     pub(crate) async fn ask<F: Fold>(
         &self,
-        body: &Value,
+        body: String,
         mut fold: F,
         on_delta: OnDelta<'_>,
     ) -> Result<ModelReply, ModelError> {
@@ -89,12 +88,13 @@ impl Endpoint {
         }
     }
 
-    async fn fold_answer<F: Fold>(&self, body: &Value, fold: &mut F, on_delta: OnDelta<'_>) -> Result<(), Failure> {
+    async fn fold_answer<F: Fold>(&self, body: String, fold: &mut F, on_delta: OnDelta<'_>) -> Result<(), Failure> {
         let request = self
             .client
             .post(self.url.clone())
             .headers(self.headers.clone())
-            .json(body);
+            .header(CONTENT_TYPE, "application/json")
+            .body(body);
         let mut response = self.unless_silent(request.send()).await?;
         if !response.status().is_success() {
             return Err(refusal(response).await);

@@ -1,5 +1,7 @@
 //! Requests that the tests of both wires build.
 
+use std::sync::Arc;
+
 use legwork_shared::agent::{Effect, Message, ModelRequest, ToolCall, ToolReply, ToolSpec};
 use serde_json::json;
 
@@ -27,7 +29,7 @@ pub(crate) fn bare_question() -> ModelRequest {
         model: "m-1".into(),
         system: String::new(),
         messages: vec![Message::User { text: "Hello".into() }],
-        tools: vec![],
+        tools: [].into(),
         max_output_tokens: 512,
         temperature_milli: None,
     }
@@ -59,12 +61,13 @@ pub(crate) fn conversation() -> ModelRequest {
             },
             reply("c3", "B"),
         ],
-        tools: vec![ToolSpec {
+        tools: [Arc::new(ToolSpec {
             name: "read".into(),
             description: "Reads a file.".into(),
             parameters: json!({ "type": "object" }),
             effect: Effect::None,
-        }],
+        })]
+        .into(),
         temperature_milli: Some(700),
         ..bare_question()
     }

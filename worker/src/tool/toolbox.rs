@@ -68,7 +68,7 @@ enum Given {
 #[derive(Clone)]
 struct Member {
     tool: Arc<dyn Tool>,
-    spec: ToolSpec,
+    spec: Arc<ToolSpec>,
     validator: Arc<Validator>,
     given: Given,
 }
@@ -146,7 +146,7 @@ impl ToolBox {
     }
 
     fn join(&mut self, tool: Arc<dyn Tool>, given: Given) -> Result<(), ToolBoxError> {
-        let spec = tool.spec();
+        let spec = Arc::new(tool.spec());
         let name = spec.name.clone();
         let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
         if name.is_empty() || name.len() > NAME_CHARS_MAX || !name.bytes().all(fits) {
@@ -173,14 +173,14 @@ impl ToolBox {
 
     /// The tools as the model is told of them, by name, so that a prompt does not change from step to step.
     #[must_use]
-    pub fn specs(&self) -> Vec<ToolSpec> {
-        self.members.values().map(|member| member.spec.clone()).collect()
+    pub fn specs(&self) -> Vec<Arc<ToolSpec>> {
+        self.members.values().map(|member| Arc::clone(&member.spec)).collect()
     }
 
     /// The tool of a name, as the model is told of it.
     #[must_use]
     pub fn spec(&self, name: &str) -> Option<&ToolSpec> {
-        self.members.get(name).map(|member| &member.spec)
+        self.members.get(name).map(|member| member.spec.as_ref())
     }
 
     /// The box of one agent: the file tools, and of the others those in `names` (all of them if there is no list),

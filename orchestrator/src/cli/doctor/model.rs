@@ -47,7 +47,7 @@ async fn ask(model: &ResolvedModel) -> Finding {
         messages: vec![Message::User {
             text: "Say: ready".to_owned(),
         }],
-        tools: Vec::new(),
+        tools: [].into(),
         max_output_tokens: OUTPUT_TOKENS_MAX,
         temperature_milli: None,
     };

@@ -198,7 +198,7 @@ impl Plan {
 }
 
 fn unknown_tool(setup: &Setup, name: &str) -> String {
-    let known: Vec<String> = setup.all_tools().into_iter().map(|tool| tool.name).collect();
+    let known: Vec<String> = setup.all_tools().iter().map(|tool| tool.name.clone()).collect();
     let shown = shown(name);
     if known.is_empty() {
         return format!("unknown_tool: there is no tool `{shown}`, nor any other; answer without tools");

@@ -25,8 +25,10 @@ pub use entry::{
 };
 pub use setup::{AgentCard, Check, Setup};
 
+use std::sync::Arc;
+
 use crate::agent::outcome;
-use crate::agent::tool::{CallId, ToolCall, ToolReply};
+use crate::agent::tool::{CallId, ToolCall, ToolReply, ToolSpec};
 use crate::agent::transcript::{Message, ModelReply, ModelRequest};
 use crate::id::JobId;
 use crate::job::{FailReason, JobError, JobResult, Outcome, Progress, Todo, TodoStatus};
@@ -96,6 +98,7 @@ pub enum Input {
 #[derive(Debug, Clone)]
 pub struct Machine {
     setup: Setup,
+    tools: Arc<[Arc<ToolSpec>]>,
     state: State,
 }
 
@@ -104,6 +107,7 @@ impl Machine {
     #[must_use]
     pub fn new(setup: Setup) -> Self {
         Self {
+            tools: setup.all_tools(),
             setup,
             state: State::default(),
         }
@@ -235,7 +239,7 @@ impl Machine {
             model: self.setup.model.clone(),
             system: self.state.system.clone(),
             messages,
-            tools: self.setup.all_tools(),
+            tools: Arc::clone(&self.tools),
             max_output_tokens: self.setup.max_output_tokens,
             temperature_milli: self.setup.temperature_milli,
         }

@@ -60,7 +60,7 @@ pub struct Setup {
     /// Sampling temperature in thousandths.
     pub temperature_milli: Option<u32>,
     /// The ordinary tools.
-    pub tools: Vec<ToolSpec>,
+    pub tools: Vec<Arc<ToolSpec>>,
     /// The agents that work may be handed to, in the order in which the model is told of them.
     pub agents: Vec<AgentCard>,
     /// Replaces the description of `task`; `{agents}` in it becomes the list of the agents.
@@ -98,7 +98,7 @@ impl Setup {
     }
 
     /// All tools that the model is told of. The same in each step, so that providers can cache the prompt.
-    pub(super) fn all_tools(&self) -> Vec<ToolSpec> {
+    pub(super) fn all_tools(&self) -> Arc<[Arc<ToolSpec>]> {
         let mut tools = self.tools.clone();
         if self.todos {
             tools.extend(todos::specs());
@@ -108,11 +108,9 @@ impl Setup {
                 .agents
                 .iter()
                 .map(|card| (card.name.as_str(), card.description.as_str()));
-            tools.extend(delegation::specs(
-                &agents.collect::<Vec<_>>(),
-                self.task_template.as_deref(),
-            ));
+            let specs = delegation::specs(&agents.collect::<Vec<_>>(), self.task_template.as_deref());
+            tools.extend(specs.into_iter().map(Arc::new));
         }
-        tools
+        tools.into()
     }
 }

@@ -54,6 +54,8 @@ impl ChatModel for AnthropicModel {
         on_delta: &(dyn for<'a> Fn(Delta<'a>) + Send + Sync),
     ) -> Result<ModelReply, ModelError> {
         let fold = AnthropicFold::new(&request.model, self.endpoint.limits());
-        self.endpoint.ask(&request::body(request), fold, on_delta).await
+        // As text at once: as a document it takes several times the room, for as long as the model thinks.
+        let body = request::body(request).to_string();
+        self.endpoint.ask(body, fold, on_delta).await
     }
 }

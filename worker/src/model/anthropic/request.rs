@@ -18,7 +18,7 @@ pub(crate) fn body(request: &ModelRequest) -> Value {
     }
     body.insert("messages".into(), Value::Array(messages(&request.messages)));
     if !request.tools.is_empty() {
-        body.insert("tools".into(), request.tools.iter().map(tool).collect());
+        body.insert("tools".into(), request.tools.iter().map(|each| tool(each)).collect());
     }
     if let Some(milli) = request.temperature_milli {
         body.insert("temperature".into(), json!(f64::from(milli) / 1000.0));

@@ -20,7 +20,7 @@ pub(crate) fn body(request: &ModelRequest, token_field: TokenField) -> Value {
     body.insert("model".into(), json!(request.model));
     body.insert("messages".into(), Value::Array(messages(request)));
     if !request.tools.is_empty() {
-        body.insert("tools".into(), request.tools.iter().map(tool).collect());
+        body.insert("tools".into(), request.tools.iter().map(|each| tool(each)).collect());
     }
     let token_field = match token_field {
         TokenField::MaxCompletionTokens => "max_completion_tokens",

@@ -1,5 +1,6 @@
 //! Where the replies come from: a model with others behind it, or a script.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -101,11 +102,7 @@ impl Mind for Chain {
         let mut worst: Option<ModelError> = None;
         let mut lost = Usage::default();
         for (place, model) in self.models.iter().enumerate().skip(from) {
-            let request = ModelRequest {
-                model: model.name.clone(),
-                ..request.clone()
-            };
-            match model.chat.chat(&request, &|_| {}).await {
+            match model.chat.chat(&for_model(request, &model.name), &|_| {}).await {
                 Ok(mut reply) => {
                     self.current.store(place, Ordering::Relaxed);
                     reply.usage = reply.usage.plus(&lost);
@@ -128,6 +125,17 @@ impl Mind for Chain {
         let costs = self.models.iter().filter_map(|model| model.price.as_ref());
         costs.map(|price| price.cost_micro_usd(&usage)).max().unwrap_or(0)
     }
+}
+
+/// The request to the model `name`: a copy only where another one was meant first.
+fn for_model<'a>(request: &'a ModelRequest, name: &str) -> Cow<'a, ModelRequest> {
+    if request.model == name {
+        return Cow::Borrowed(request);
+    }
+    Cow::Owned(ModelRequest {
+        model: name.to_owned(),
+        ..request.clone()
+    })
 }
 
 /// Which of two failures decides: one that another try may get past, the one of the model that comes first.

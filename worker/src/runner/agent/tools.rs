@@ -125,7 +125,7 @@ mod tests {
             .unwrap()
             .specs()
             .into_iter()
-            .map(|spec| spec.name)
+            .map(|spec| spec.name.clone())
             .collect();
         assert_eq!(
             names,

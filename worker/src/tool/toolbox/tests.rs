@@ -266,7 +266,7 @@ async fn calls_that_write_run_one_after_another() {
 }
 
 fn names(toolbox: &ToolBox) -> Vec<String> {
-    toolbox.specs().into_iter().map(|spec| spec.name).collect()
+    toolbox.specs().iter().map(|spec| spec.name.clone()).collect()
 }
 
 fn list(names: &[&str]) -> Vec<String> {

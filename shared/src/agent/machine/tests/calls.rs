@@ -86,7 +86,7 @@ fn s05_an_agent_without_a_list_has_no_such_tools() {
         todos: false,
         ..setup()
     });
-    let offered: Vec<String> = stage.request().tools.into_iter().map(|tool| tool.name).collect();
+    let offered: Vec<String> = stage.request().tools.iter().map(|tool| tool.name.clone()).collect();
     assert_eq!(offered, ["look", "write_file"]);
     stage.replies(calls([call("w", "write_todos", list("Read"))]));
     assert_eq!(

@@ -39,7 +39,12 @@ fn failed(code: &str) -> Outcome {
 fn s06_the_tool_text_lists_the_allowed_agents_and_can_be_replaced() {
     let text = |setup: Setup| {
         let tools = Stage::with(setup).request().tools;
-        tools.into_iter().find(|tool| tool.name == "task").unwrap().description
+        tools
+            .iter()
+            .find(|tool| tool.name == "task")
+            .unwrap()
+            .description
+            .clone()
     };
     assert!(text(coordinator()).ends_with(
         "- researcher: the researcher\n- reviewer: the reviewer\n- analyst: the analyst\n- planner: the planner"

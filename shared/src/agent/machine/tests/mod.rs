@@ -5,6 +5,8 @@ mod calls;
 mod delegation;
 mod replay;
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -98,7 +100,7 @@ impl Stage {
 
 pub fn setup() -> Setup {
     let mut setup = Setup::new("lead", &AgentSpec::default(), "test:model");
-    setup.tools = vec![tool("look"), tool("write_file")];
+    setup.tools = vec![Arc::new(tool("look")), Arc::new(tool("write_file"))];
     setup
 }
 

@@ -156,6 +156,46 @@ async fn d08_a_cancel_ends_a_working_agent_and_its_call_and_nothing_follows() {
     }
 }
 
+/// A program that starts another in a session of its own, writes down the ids of both, and stays.
+const FAMILY: &str = r#"
+agents:
+  family:
+    runner:
+      kind: process
+      command:
+        - sh
+        - -c
+        - |
+          setsid sleep 1000 &
+          echo "$$ $!" > family.new
+          mv family.new family
+          sleep 1000
+jobs:
+  - {id: stay, agent: family, description: x}
+"#;
+
+#[tokio::test]
+async fn d08_a_cancel_ends_a_program_with_all_that_it_started() {
+    let legwork = Legwork::new();
+    legwork.submit(FAMILY).await;
+    let worker = legwork.spawn(&["worker", "--once"]);
+    let family = wait_until("the program has started another", async || {
+        std::fs::read_to_string(legwork.path("family")).ok()
+    })
+    .await;
+    let runs = |id: &str| std::path::Path::new("/proc").join(id).exists();
+    let ids: Vec<&str> = family.split_whitespace().collect();
+    assert!(ids.len() == 2 && ids.iter().all(|id| runs(id)), "{ids:?}");
+
+    let _ = legwork.run(&["cancel", "last"]).await.success();
+    let _ = worker.wait().await.success();
+    assert_eq!(legwork.job("stay").await.state, JobState::Cancelled);
+    let left = wait_until("the system has collected both", async || {
+        ids.iter().all(|id| !runs(id)).then_some(())
+    });
+    left.await;
+}
+
 #[tokio::test]
 async fn a_worker_that_is_told_to_stop_gives_back_what_it_has_not_ended() {
     let gate = Gate::closed();

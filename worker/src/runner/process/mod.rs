@@ -35,7 +35,7 @@ impl Default for ProcessLimits {
     /// Together within the grace that a worker gives: it drops the runner after ten seconds.
     fn default() -> Self {
         Self {
-            terminate_after: Duration::from_secs(2),
+            terminate_after: Duration::from_millis(500),
             kill_after: Duration::from_secs(5),
             leave_after: Duration::from_secs(2),
         }

@@ -40,7 +40,7 @@ pub fn config(_args: &ConfigArgs, context: &Context) -> Result<Exit, Stop> {
         let info = entry.key.info();
         SettingView {
             key: info.name,
-            value: entry.text.clone(),
+            value: entry.shown(),
             origin: entry.origin.to_string(),
             variable: info.variable,
             about: info.about,

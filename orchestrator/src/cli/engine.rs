@@ -58,8 +58,10 @@ impl Engine {
             .runners(runners)
             .queues(options.queues)
             .slots(options.slots)
-            .drain(options.drain)
-            .presence(context.presence_folder());
+            .drain(options.drain);
+        if let Some(folder) = context.presence_folder() {
+            worker = worker.presence(folder);
+        }
         if let Some(name) = options.name {
             worker = worker.name(name);
         }
@@ -73,7 +75,7 @@ impl Engine {
         })?;
         tokio::spawn(signals);
         let maintained = CancellationToken::new();
-        let maintenance = Maintenance::new(store.clone(), context.presence_folder(), host());
+        let maintenance = Maintenance::new(store.clone(), context.presence_folder().unwrap_or_default(), host());
         let (worker, asked) = (worker.build(), shutdown.clone());
         let run = async move {
             let ended = worker.run(asked.clone()).await;

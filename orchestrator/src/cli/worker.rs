@@ -72,7 +72,7 @@ pub async fn worker(args: &WorkerArgs, context: &Context) -> Result<Exit, Stop> 
         let (slots, queues) = (settings.slots, settings.queues.join(", "));
         say(&dim(&format!(
             "taking jobs of {queues} from {}, {slots} at a time",
-            settings.store.display()
+            settings.store
         )));
     }
     if args.once {

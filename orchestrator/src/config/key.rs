@@ -92,7 +92,7 @@ const STORE: KeyInfo = KeyInfo {
     name: "store",
     variable: "LEGWORK_STORE",
     flag: Some("--store"),
-    form: "the path of a file",
+    form: "the path of a file or the address of a server",
     about: "the database of runs and jobs",
 };
 const MODEL: KeyInfo = KeyInfo {

@@ -4,6 +4,7 @@
 
 mod file;
 mod key;
+mod place;
 mod value;
 
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 pub use file::parse_file;
 pub use key::Key;
 use legwork_shared::fault::{Code, Fault};
+pub use place::StorePlace;
 pub use value::{duration_ms, micro_usd};
 
 /// Where a value came from.
@@ -48,11 +50,23 @@ pub struct Entry {
     pub origin: Origin,
 }
 
+impl Entry {
+    /// The value as it may be shown: an address without its password.
+    #[must_use]
+    pub fn shown(&self) -> Option<String> {
+        let text = self.text.as_deref()?;
+        match (self.key, StorePlace::parse(text)) {
+            (Key::Store, Ok(place)) => Some(place.to_string()),
+            _ => Some(text.to_owned()),
+        }
+    }
+}
+
 /// The effective configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The database of runs and jobs.
-    pub store: PathBuf,
+    pub store: StorePlace,
     /// The model of agents that name none.
     pub model: Option<String>,
     /// A folder of agent files that win over the built-in agents.
@@ -94,7 +108,7 @@ impl Settings {
         let entries: Vec<Entry> = Key::ALL.into_iter().map(|key| layers.entry(key)).collect();
         let found = Found(&entries);
         Ok(Self {
-            store: found.of(Key::Store, value::path)?.unwrap_or_default(),
+            store: found.of(Key::Store, StorePlace::parse)?.unwrap_or_default(),
             model: found.of(Key::Model, value::text)?,
             agents: found.of(Key::Agents, value::path)?,
             slots: found.of(Key::Slots, value::slots)?.unwrap_or(1),

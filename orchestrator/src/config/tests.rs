@@ -39,7 +39,7 @@ fn a_flag_wins_over_the_environment_over_the_file_over_the_default() {
     );
     let found = settings(&[], &[], "").expect("settings");
     assert_eq!((found.slots, origin(&found, Key::Slots)), (8, "default".into()));
-    assert_eq!(found.store, PathBuf::from("/data/legwork.db"));
+    assert_eq!(found.store, StorePlace::File(PathBuf::from("/data/legwork.db")));
 }
 
 #[test]

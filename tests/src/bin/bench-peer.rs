@@ -1,6 +1,7 @@
 //! Legwork's side of the peer benchmarks: a worker whose runner only marks, and a client that submits.
 //!
-//! `bench-peer worker STORE` runs jobs and appends `kind,id,start,end` to the file that `BENCH_LOG` names.
+//! `bench-peer worker STORE` runs jobs and appends `kind,id,start,end` to the file that `BENCH_LOG` names. The store is a file
+//! or an address such as `redis://127.0.0.1`.
 //! `bench-peer client STORE` reads `job N`, `jobs N`, `graph N` and `graphs N` from its input and answers `ok` to each
 //! once it is accepted durably. `bench-peer version` prints the version.
 
@@ -14,6 +15,7 @@ use anyhow::{Context, bail};
 use async_trait::async_trait;
 use legwork_shared::job::{JobResult, Verdict};
 use legwork_shared::store::Store;
+use legwork_shared::store::redis::{RedisOptions, RedisStore};
 use legwork_shared::store::sqlite::{SqliteOptions, SqliteStore};
 use legwork_tests::marked::{Client, MARK, diamond, single};
 use legwork_worker::attempt::Attempt;
@@ -44,16 +46,19 @@ fn seconds() -> f64 {
         .map_or(0.0, |elapsed| elapsed.as_secs_f64())
 }
 
-fn open(path: &str) -> anyhow::Result<Arc<dyn Store>> {
-    Ok(Arc::new(SqliteStore::open(path, SqliteOptions::default())?))
+async fn open(store: &str) -> anyhow::Result<Arc<dyn Store>> {
+    if store.contains("://") {
+        return Ok(Arc::new(RedisStore::open(store, RedisOptions::default()).await?));
+    }
+    Ok(Arc::new(SqliteStore::open(store, SqliteOptions::default())?))
 }
 
-async fn work(path: &str) -> anyhow::Result<()> {
-    let log = std::env::var("BENCH_LOG").context("BENCH_LOG is not set")?;
-    let log = OpenOptions::new().append(true).create(true).open(log)?;
-    let artifacts = Artifacts::open(Path::new(path).with_extension("artifacts"))?;
+async fn work(store: &str) -> anyhow::Result<()> {
+    let log_path = std::env::var("BENCH_LOG").context("BENCH_LOG is not set")?;
+    let artifacts = Artifacts::open(Path::new(&log_path).with_extension("artifacts"))?;
+    let log = OpenOptions::new().append(true).create(true).open(log_path)?;
     let runners = Runners::new().with(MARK, Mark(log));
-    let worker = Worker::builder(open(path)?, artifacts)
+    let worker = Worker::builder(open(store).await?, artifacts)
         .runners(runners)
         .slots(200)
         .build();
@@ -79,9 +84,9 @@ async fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["version"] => println!("{}", env!("CARGO_PKG_VERSION")),
-        ["worker", path] => work(path).await?,
-        ["client", path] => {
-            let client = Client::new(open(path)?);
+        ["worker", store] => work(store).await?,
+        ["client", store] => {
+            let client = Client::new(open(store).await?);
             for line in std::io::stdin().lock().lines() {
                 answer(&client, &line?).await?;
                 println!("ok");

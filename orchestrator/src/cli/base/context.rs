@@ -9,10 +9,11 @@ use legwork_orchestrator::coordinator::Coordinator;
 use legwork_shared::fault::{Code, Fault};
 use legwork_shared::run::DEFAULT_TENANT;
 use legwork_shared::store::Store;
+use legwork_shared::store::redis::{RedisOptions, RedisStore};
 use legwork_shared::store::sqlite::{SqliteOptions, SqliteStore};
 
 use super::Out;
-use crate::config::{Key, Layers, Settings, parse_file};
+use crate::config::{Key, Layers, Settings, StorePlace, parse_file};
 
 /// The name of our folder among the user's folders.
 const FOLDER: &str = "legwork";
@@ -45,6 +46,8 @@ pub struct Context {
     pub settings: Settings,
     /// The configuration file, whether it is there or not.
     pub config_file: PathBuf,
+    /// Our folder among the user's data.
+    data_dir: PathBuf,
     /// The way to stdout.
     pub out: Out,
 }
@@ -67,36 +70,38 @@ impl Context {
         } else {
             Vec::new()
         };
+        let data_dir = folders.data_dir().join(FOLDER);
         let layers = Layers {
             flags,
             env: &|name| std::env::var(name).ok(),
             file: &file,
-            data_dir: &folders.data_dir().join(FOLDER),
+            data_dir: &data_dir,
         };
         Ok(Self {
             settings: Settings::resolve(&layers)?,
             config_file: path,
+            data_dir,
             out: Out { format },
         })
     }
 
-    /// The folder of artifacts, beside the store.
+    /// The folder of artifacts: beside the store's file, or with the user's data if it is on a server.
     #[must_use]
     pub fn artifacts_folder(&self) -> PathBuf {
-        self.beside("artifacts")
+        match &self.settings.store {
+            StorePlace::File(path) => beside(path, "artifacts"),
+            StorePlace::Server(_) => self.data_dir.join("artifacts"),
+        }
     }
 
-    /// The folder of the workers' lock files, beside the store.
+    /// The folder of the workers' lock files, beside the store's file. Workers on a server have none: two of one machine
+    /// may have two data folders, and would take each other for dead.
     #[must_use]
-    pub fn presence_folder(&self) -> PathBuf {
-        self.beside("workers")
-    }
-
-    fn beside(&self, extension: &str) -> PathBuf {
-        let mut path = self.settings.store.clone().into_os_string();
-        path.push(".");
-        path.push(extension);
-        path.into()
+    pub fn presence_folder(&self) -> Option<PathBuf> {
+        match &self.settings.store {
+            StorePlace::File(path) => Some(beside(path, "workers")),
+            StorePlace::Server(_) => None,
+        }
     }
 
     /// Opens the store.
@@ -104,20 +109,32 @@ impl Context {
     /// # Errors
     /// [`Fault`] with the store's path.
     pub async fn store(&self, missing: Missing) -> Result<Arc<dyn Store>, Fault> {
-        let path = &self.settings.store;
+        let path = match &self.settings.store {
+            StorePlace::File(path) => path,
+            StorePlace::Server(address) => return Ok(Arc::new(self.redis(address).await?)),
+        };
         if missing == Missing::Refuse && !path.exists() {
             let help = "start a run with `legwork run`, or name another store with --store";
             return Err(Fault::new(Code::Unreadable, "there is no store yet", help).at(path.display().to_string()));
         }
-        Ok(Arc::new(self.sqlite().await?))
+        Ok(Arc::new(self.sqlite(path).await?))
+    }
+
+    /// Opens the store on a server.
+    ///
+    /// # Errors
+    /// [`Fault`] with the store's address.
+    pub async fn redis(&self, address: &str) -> Result<RedisStore, Fault> {
+        let opened = RedisStore::open(address, RedisOptions::default()).await;
+        opened.map_err(|error| Fault::from(error).at(self.settings.store.to_string()))
     }
 
     /// Opens the store's file.
     ///
     /// # Errors
     /// [`Fault`] with the store's path.
-    pub async fn sqlite(&self) -> Result<SqliteStore, Fault> {
-        let path = self.settings.store.clone();
+    pub async fn sqlite(&self, path: &Path) -> Result<SqliteStore, Fault> {
+        let path = path.to_path_buf();
         let opened = tokio::task::spawn_blocking(move || open(&path)).await;
         opened.unwrap_or_else(|lost| std::panic::resume_unwind(lost.into_panic()))
     }
@@ -143,11 +160,18 @@ impl Context {
                 | Code::StoreUnfit
         );
         if of_store && fault.place.is_none() {
-            fault.at(self.settings.store.display().to_string())
+            fault.at(self.settings.store.to_string())
         } else {
             fault
         }
     }
+}
+
+fn beside(path: &Path, extension: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(".");
+    path.push(extension);
+    path.into()
 }
 
 fn open(path: &Path) -> Result<SqliteStore, Fault> {

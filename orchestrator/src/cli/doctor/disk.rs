@@ -19,13 +19,10 @@ const SYNCS: u64 = 8;
 /// Each commit waits for the disk this long; beyond it many small jobs are noticeably slow.
 const SYNC_SLOW_MS: u64 = 50;
 
-/// Looks at the folder of the store.
+/// Looks at the folder of the store, or of the artifacts if the store is on a server.
 pub fn look(context: &Context) -> Vec<Finding> {
-    let folder = context
-        .settings
-        .store
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
+    let artifacts = context.artifacts_folder();
+    let folder = artifacts.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     if !folder.exists() {
         return vec![Finding::fine(

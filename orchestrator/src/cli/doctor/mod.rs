@@ -3,6 +3,7 @@
 mod disk;
 mod finding;
 mod model;
+mod server;
 mod store;
 
 use clap::Args;

@@ -1,5 +1,7 @@
 //! The store: whether it opens, whether it is whole, and who works on it.
 
+use std::path::Path;
+
 use legwork_shared::fault::Fault;
 use legwork_shared::job::JobState;
 use legwork_shared::store::presence::{Presence, host};
@@ -9,6 +11,7 @@ use legwork_worker::attempt::Host;
 
 use super::Finding;
 use crate::cli::base::Context;
+use crate::config::StorePlace;
 use crate::output::human;
 
 /// Problems of a damaged file that are told; the first ones say enough.
@@ -16,23 +19,33 @@ const PROBLEMS_MAX: u32 = 3;
 
 /// Looks at the store and its workers.
 pub async fn look(context: &Context) -> Vec<Finding> {
-    let path = context.settings.store.display();
-    if !context.settings.store.exists() {
-        return vec![Finding::fine("store", format!("{path} is made with the first run"))];
-    }
-    let store = match context.sqlite().await {
-        Ok(store) => store,
-        Err(fault) => return vec![Finding::fault("store", &fault)],
+    let looked = match &context.settings.store {
+        StorePlace::File(path) if !path.exists() => {
+            return vec![Finding::fine(
+                "store",
+                format!("{} is made with the first run", path.display()),
+            )];
+        }
+        StorePlace::File(path) => of_file(context, path).await,
+        StorePlace::Server(address) => of_server(context, address).await,
     };
-    let looked = async { Ok::<_, StoreError>([whole(context, &store).await?, workers(context, &store).await?]) };
-    match looked.await {
-        Ok(findings) => findings.into(),
-        Err(error) => vec![Finding::fault("store", &Fault::from(error))],
-    }
+    looked.unwrap_or_else(|fault| vec![Finding::fault("store", &fault)])
+}
+
+async fn of_file(context: &Context, path: &Path) -> Result<Vec<Finding>, Fault> {
+    let store = context.sqlite(path).await?;
+    Ok(vec![whole(context, &store).await?, workers(context, &store).await?])
+}
+
+async fn of_server(context: &Context, address: &str) -> Result<Vec<Finding>, Fault> {
+    let store = context.redis(address).await?;
+    let mut findings = super::server::findings(context, &store).await;
+    findings.push(workers(context, &store).await?);
+    Ok(findings)
 }
 
 async fn whole(context: &Context, store: &SqliteStore) -> Result<Finding, StoreError> {
-    let path = context.settings.store.display();
+    let path = &context.settings.store;
     let problems = store.problems(PROBLEMS_MAX).await?;
     Ok(match problems.as_slice() {
         [] => Finding::fine("store", format!("{path} opens and is whole")),
@@ -43,7 +56,7 @@ async fn whole(context: &Context, store: &SqliteStore) -> Result<Finding, StoreE
     })
 }
 
-async fn workers(context: &Context, store: &SqliteStore) -> Result<Finding, StoreError> {
+async fn workers(context: &Context, store: &dyn Store) -> Result<Finding, StoreError> {
     let workers = store.workers().await?;
     let alive: Vec<&WorkerRecord> = workers
         .iter()
@@ -89,9 +102,13 @@ async fn workers(context: &Context, store: &SqliteStore) -> Result<Finding, Stor
 }
 
 /// Of this machine, whoever holds its lock file; of another one, who was heard of while its leases hold.
-fn is_alive(context: &Context, store: &SqliteStore, worker: &WorkerRecord) -> bool {
-    if worker.host == host() {
-        return !Presence::is_gone(&context.presence_folder(), worker.id);
+fn is_alive(context: &Context, store: &dyn Store, worker: &WorkerRecord) -> bool {
+    match context.presence_folder() {
+        Some(folder) if worker.host == host() => !Presence::is_gone(&folder, worker.id),
+        _ => is_heard_of(store, worker),
     }
+}
+
+fn is_heard_of(store: &dyn Store, worker: &WorkerRecord) -> bool {
     store.now().since_ms(worker.seen_at) < Host::LEASE_MS
 }

@@ -57,6 +57,12 @@ impl Address {
     }
 }
 
+/// An address without user, password and options, to be shown.
+#[must_use]
+pub fn without_user(address: &str) -> String {
+    Parts::of(address).map_or_else(|| address.to_owned(), |parts| parts.shown())
+}
+
 fn wrong(why: impl std::fmt::Display) -> StoreError {
     StoreError::Unfit {
         message: format!("its address cannot be used: {why}"),

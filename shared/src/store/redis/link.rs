@@ -1,6 +1,6 @@
 //! The way to the server: a connection that comes back by itself.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ impl Connection {
 pub(super) struct Link {
     address: Address,
     runtime: Handle,
-    patience: Duration,
+    patience_ms: AtomicU64,
     current: Mutex<Option<Connection>>,
     /// One connects, the others wait for it.
     connecting: tokio::sync::Mutex<()>,
@@ -83,11 +83,16 @@ impl Link {
         Self {
             address,
             runtime,
-            patience,
+            patience_ms: AtomicU64::new(millis(patience)),
             current: Mutex::default(),
             connecting: tokio::sync::Mutex::default(),
             is_down: AtomicBool::new(false),
         }
+    }
+
+    /// From now on, a call is made again for as long as `patience`.
+    pub fn wait_for(&self, patience: Duration) {
+        self.patience_ms.store(millis(patience), Ordering::Relaxed);
     }
 
     pub fn address(&self) -> &Address {
@@ -146,7 +151,7 @@ impl Link {
                 },
             };
             self.fails(&message);
-            if waited >= self.patience {
+            if millis(waited) >= self.patience_ms.load(Ordering::Relaxed) {
                 return Err(StoreError::Unavailable { message });
             }
             let pause = pauses.next().unwrap_or(PAUSE_MAX);
@@ -250,6 +255,10 @@ impl WaitingConnection {
     pub async fn send(&mut self, command: &Cmd) -> RedisResult<Value> {
         self.0.req_packed_command(command).await?.extract_error()
     }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The pauses before a call is made again.

@@ -25,6 +25,7 @@ mod settings;
 mod shard;
 mod signal;
 
+pub use address::without_user;
 pub use durability::{Remark, ServerReport, Weight};
 
 use std::sync::Arc;
@@ -55,6 +56,9 @@ use link::Link;
 use packed::Packed;
 use run_record::RunCache;
 use shard::Shard;
+
+/// How long opening waits for a server that is away: whoever gave a wrong address wants to know soon.
+const OPEN_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How a store is used.
 #[derive(Clone)]
@@ -118,7 +122,11 @@ impl RedisStore {
                 message: format!("no thread for its connections: {error}"),
             })?;
         let patience = Duration::from_millis(options.patience_ms);
-        let link = Arc::new(Link::new(address, runtime.handle().clone(), patience));
+        let link = Arc::new(Link::new(
+            address,
+            runtime.handle().clone(),
+            patience.min(OPEN_PATIENCE),
+        ));
         // From here on, whatever fails ends the runtime in the background.
         let mut store = Self {
             clock: Arc::new(ServerClock::default()),
@@ -150,6 +158,7 @@ impl RedisStore {
             shard: shard.clone(),
         };
         store.places = store.shards.iter().map(place).collect();
+        store.link.wait_for(patience);
         Ok(store)
     }
 

@@ -2,7 +2,7 @@
 -- Inputs: ARGV[1] the number of the call in its lane; ARGV[2] the channel and ARGV[3] the message that tell of changes;
 --         ARGV[4] now; ARGV[5] until when the leases hold; ARGV[6] how many jobs; ARGV[7] the worker;
 --         ARGV[8] eight random bytes; ARGV[9] and on the queues, each once.
--- Result: packed {jobs, runs}: of each job {id, record, rest, specification, dependents}, of each run {id, head, document};
+-- Result: packed {jobs, runs}: of each job {id, packed record, rest, specification, dependents}, of each run {id, head, document};
 --         or 'late'. The dependents are a flat list of child and kind, and condition.
 -- Atomicity: all jobs in one step. A repeated call gives the same jobs, as far as their leases still hold.
 
@@ -47,24 +47,28 @@ end
 
 -- Mirrors the claim of `job::apply`.
 local function take(id, hot)
-  leave(id, hot)
+  local old = { unpack(hot) }
   hot[VERSION] = hot[VERSION] + 1
   hot[QUEUED_MS] = hot[QUEUED_MS] + math.max(0, now - hot[SINCE])
   hot[STATE], hot[SINCE], hot[WAKE], hot[WHY] = RUNNING, now, lease_until, -1
   hot[ATTEMPT], hot[WORKER], hot[SECRET] = hot[ATTEMPT] + 1, worker, secret_of(id)
   if hot[STARTED] < 0 then hot[STARTED] = now end
-  enter(id, hot)
+  move(id, old, hot)
   append(hot[RUN], pack({ now, id, { 'started', hot[ATTEMPT], worker } }))
 end
 
--- The answer for jobs that are held now.
-local function told(ids, hots)
-  local jobs, runs, seen = {}, {}, {}
-  for place, id in ipairs(ids) do
-    local hot = hots[place]
-    local rest, spec = unpack(call('HMGET', job_key(id), 'd', 's'))
-    jobs[place] = { id, hot, rest, spec, call('HGETALL', tag .. ':d:' .. id) }
-    local run = hot[RUN]
+-- A job as it stands: its record, its rest and its specification.
+local function record_of(id)
+  local packed, rest, spec = unpack(call('HMGET', job_key(id), 'h', 'd', 's'))
+  return packed and { id, packed, rest, spec }, packed and unpack_record(packed)
+end
+
+-- The answer for jobs that are held now, with the edges in which they are the parent.
+local function told(jobs, runs_of_jobs)
+  local runs, seen = {}, {}
+  for place, job in ipairs(jobs) do
+    job[5] = call('HGETALL', tag .. ':d:' .. job[1])
+    local run = runs_of_jobs[place]
     if not seen[run] then
       seen[run] = true
       local head, document = unpack(call('HMGET', run_key(run), 'h', 'd'))
@@ -90,24 +94,26 @@ end
 local number = tonumber(ARGV[1])
 local before = answered(number)
 if before == false then return 'late' end
-local ids, hots = {}, {}
+local jobs, runs_of_jobs = {}, {}
 if before then
   for _, id in ipairs(unpack_record(before)) do
-    local hot = hot_of(id)
+    local job, hot = record_of(id)
     if hot and hot[STATE] == RUNNING and hot[WORKER] == worker and hot[SECRET] == secret_of(id) then
-      ids[#ids + 1], hots[#hots + 1] = id, hot
+      jobs[#jobs + 1], runs_of_jobs[#jobs + 1] = job, hot[RUN]
     end
   end
-  return told(ids, hots)
+  return told(jobs, runs_of_jobs)
 end
-ids = candidates()
+local ids = candidates()
 for place, id in ipairs(ids) do
-  local hot = hot_of(id)
+  local job, hot = record_of(id)
   take(id, hot)
-  call('HSET', job_key(id), 'h', pack(hot))
-  hots[place] = hot
+  job[2] = pack(hot)
+  call('HSET', job_key(id), 'h', job[2])
+  jobs[place], runs_of_jobs[place] = job, hot[RUN]
 end
+write_indexes()
 pass_on()
 remember(number, pack(ids))
 if #ids > 0 then call('PUBLISH', ARGV[2], ARGV[3]) end
-return told(ids, hots)
+return told(jobs, runs_of_jobs)

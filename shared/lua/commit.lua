@@ -14,7 +14,11 @@ local LIMB = 4294967296
 
 -- The records as they stand after the batches so far, and which of them are to be written at the end.
 local jobs, changed_jobs, documents = {}, {}, {}
+-- The packed records as the client sent them, of jobs that no script has changed since.
+local sent = {}
 local runs, changed_runs, run_documents = {}, {}, {}
+-- Tenants, and hashes of agents, that were written in this call.
+local known = {}
 
 local function job(id)
   local hot = jobs[id]
@@ -59,7 +63,9 @@ local function conflicting(batch)
     if job(new[1]) then return { CONFLICT, A_JOB, new[1] } end
   end
   for _, new in ipairs(batch[PUT]) do
-    local hot, version = job(new[1]), new[2][VERSION]
+    local hot = job(new[1])
+    new.hot = unpack_record(new[2])
+    local version = new.hot[VERSION]
     if version < 2 or not hot or version ~= hot[VERSION] + 1 then return { CONFLICT, A_JOB, new[1] } end
   end
   for _, touch in ipairs(batch[TOUCH]) do
@@ -101,13 +107,17 @@ local function write_runs(batch, sums)
   for _, new in ipairs(batch[RUNS]) do
     local id, version, tenant, document, agents = unpack(new)
     if not run(id) then
-      call('ZADD', tag .. ':t:' .. tenant, 0, id)
-      call('SADD', tag .. ':t', tenant)
+      note(':t:' .. tenant, id, '0')
+      if not known[tenant] then call('SADD', tag .. ':t', tenant) end
+      known[tenant] = true
       runs[id] = { version }
     end
     runs[id][1] = version
     run_documents[id], changed_runs[id] = document, true
-    for _, agent in ipairs(agents) do call('SETNX', tag .. ':g:' .. agent[1], agent[2]) end
+    for _, agent in ipairs(agents) do
+      if not known[agent[1]] then call('SETNX', tag .. ':g:' .. agent[1], agent[2]) end
+      known[agent[1]] = true
+    end
   end
   for id, head in pairs(sums) do
     local stored = run(id)
@@ -121,29 +131,24 @@ end
 
 local function write_jobs(batch)
   for _, new in ipairs(batch[INSERT]) do
-    local id, hot, rest, spec, parent, name = unpack(new)
-    jobs[id], changed_jobs[id], documents[id] = hot, true, { rest, spec }
-    enter(id, hot)
-    call('ZADD', tag .. ':n:' .. hot[RUN], 0, id .. name)
-    if parent ~= '' then call('ZADD', tag .. ':c:' .. parent, 0, id) end
+    local id, packed, rest, spec, parent, name = unpack(new)
+    local hot = unpack_record(packed)
+    jobs[id], sent[id], changed_jobs[id], documents[id] = hot, packed, true, { rest, spec }
+    move(id, nil, hot)
+    note(':n:' .. hot[RUN], id .. name, '0')
+    if parent ~= '' then note(':c:' .. parent, id, '0') end
   end
   for _, new in ipairs(batch[PUT]) do
-    local id, hot, rest = unpack(new)
-    local old = jobs[id]
-    -- A report of a running attempt leaves the job where it is.
-    if old[STATE] == RUNNING and hot[STATE] == RUNNING and old[WORKER] == hot[WORKER] then
-      if old[WAKE] ~= hot[WAKE] then call('ZADD', tag .. ':w:' .. RUNNING, hot[WAKE], id) end
-    else
-      leave(id, old)
-      enter(id, hot)
-    end
+    local id, packed, rest = unpack(new)
+    local hot = new.hot
+    move(id, jobs[id], hot)
     local spec = documents[id] and documents[id][2]
-    jobs[id], changed_jobs[id], documents[id] = hot, true, { rest, spec }
+    jobs[id], sent[id], changed_jobs[id], documents[id] = hot, packed, true, { rest, spec }
   end
   for _, touch in ipairs(batch[TOUCH]) do
     local hot = jobs[touch[1]]
     hot[VERSION] = hot[VERSION] + 1
-    changed_jobs[touch[1]] = true
+    sent[touch[1]], changed_jobs[touch[1]] = nil, true
   end
 end
 
@@ -156,17 +161,40 @@ local function mark(child, edge, unmet)
   end
 end
 
-local function write_graph(batch)
+-- Inserts the edges; one that is on record keeps its condition.
+local function write_edges(batch)
+  local new, waits, ends = {}, {}, {}
+  for _, insert in ipairs(batch[INSERT]) do new[insert[1]] = true end
+  local function add(lists, key, ...)
+    local list = lists[key] or {}
+    lists[key] = list
+    for _, word in ipairs({ ... }) do list[#list + 1] = word end
+  end
   for _, edge in ipairs(batch[EDGES]) do
     local child, parent, kind, condition, unmet = unpack(edge)
-    call('HSETNX', tag .. ':e:' .. child, parent .. kind, condition)
-    call('HSETNX', tag .. ':d:' .. parent, child .. kind, condition)
-    mark(child, parent .. kind, unmet)
+    -- A job that is new has no edges yet: all of them are written at once.
+    if new[child] then
+      add(ends, tag .. ':e:' .. child, parent .. kind, condition)
+      add(ends, tag .. ':d:' .. parent, child .. kind, condition)
+    else
+      call('HSETNX', tag .. ':e:' .. child, parent .. kind, condition)
+      call('HSETNX', tag .. ':d:' .. parent, child .. kind, condition)
+    end
+    if unmet == 1 then add(waits, tag .. ':u:' .. child, parent .. kind) end
   end
+  for key, words in pairs(ends) do write_words('HSET', key, words) end
+  for key, words in pairs(waits) do write_words('SADD', key, words) end
+  for _, edge in ipairs(batch[EDGES]) do
+    if edge[5] == 0 and not new[edge[1]] then mark(edge[1], edge[2] .. edge[3], 0) end
+  end
+end
+
+local function write_graph(batch)
+  write_edges(batch)
   for _, edge in ipairs(batch[REOPEN]) do mark(edge[1], edge[2], 1) end
   for _, edge in ipairs(batch[COUNTDOWN]) do mark(edge[1], edge[2], 0) end
-  for _, id in ipairs(batch[CASCADE]) do call('ZADD', tag .. ':x', 0, id) end
-  for _, id in ipairs(batch[CASCADED]) do call('ZREM', tag .. ':x', id) end
+  for _, id in ipairs(batch[CASCADE]) do note(':x', id, '0') end
+  for _, id in ipairs(batch[CASCADED]) do note(':x', id, false) end
 end
 
 local function write_attachments(batch)
@@ -180,16 +208,13 @@ local function write_attachments(batch)
   end
   for _, file in ipairs(batch[FILES]) do call('HSET', tag .. ':f:' .. file[1], file[2], file[3]) end
   for _, log in ipairs(batch[EVENTS]) do
-    local key, events = tag .. ':v:' .. log[1], log[2]
-    for first = 1, #events, ARGUMENTS_MAX do
-      call('RPUSH', key, unpack(events, first, math.min(#events, first + ARGUMENTS_MAX - 1)))
-    end
+    write_words('RPUSH', tag .. ':v:' .. log[1], log[2])
   end
 end
 
 -- Mirrors the release of `job::apply`.
 local function release(id, hot, now)
-  leave(id, hot)
+  local old = { unpack(hot) }
   hot[VERSION] = hot[VERSION] + 1
   hot[BLOCKED_MS] = hot[BLOCKED_MS] + math.max(0, now - hot[SINCE])
   hot[SINCE] = now
@@ -202,8 +227,8 @@ local function release(id, hot, now)
     hot[STATE], hot[WAKE], hot[WHY] = QUEUED, times_out and now + hot[QUEUE_TIMEOUT] or -1, -1
     event = { 'queued' }
   end
-  enter(id, hot)
-  changed_jobs[id] = true
+  move(id, old, hot)
+  sent[id], changed_jobs[id] = nil, true
   append(hot[RUN], pack({ now, id, event }))
 end
 
@@ -234,7 +259,7 @@ end
 
 local function write_records()
   for id in pairs(changed_jobs) do
-    local hot, document = pack(jobs[id]), documents[id]
+    local hot, document = sent[id] or pack(jobs[id]), documents[id]
     if not document then
       call('HSET', job_key(id), 'h', hot)
     elseif document[2] then
@@ -265,6 +290,7 @@ end
 local answer = pack(answers)
 if has_written then
   write_records()
+  write_indexes()
   wake_workers()
   call('PUBLISH', ARGV[2], ARGV[3])
 end

@@ -25,6 +25,8 @@ local ARGUMENTS_MAX = 4000
 
 -- Which jobs became claimable in this call, as counts by queue.
 local arrived = {}
+-- What changes in the indexes, see `note`.
+local indexes = {}
 
 local function job_key(id) return tag .. ':j:' .. id end
 local function run_key(id) return tag .. ':r:' .. id end
@@ -39,29 +41,60 @@ local function place_in_queue(id, hot)
   return struct.pack('>I4I8', 2147483647 - hot[PRIORITY], hot[SINCE]) .. id
 end
 
--- Takes a job out of the indexes that its record stands in.
-local function leave(id, hot)
-  local state = hot[STATE]
-  call('ZREM', tag .. ':s:' .. state, id)
-  if hot[WAKE] >= 0 then call('ZREM', tag .. ':w:' .. state, id) end
-  if state == QUEUED then
-    call('ZREM', tag .. ':q:' .. hot[QUEUE], place_in_queue(id, hot))
-  elseif state == RUNNING then
-    call('SREM', tag .. ':h:' .. hot[WORKER], id)
+-- Sets the score of a member of an index, or takes it out if there is none. Written at the end of the call, all members of an
+-- index at once: a command of its own for each would cost more than all else.
+local function note(index, member, score)
+  local members = indexes[index]
+  if not members then
+    members = {}
+    indexes[index] = members
+  end
+  members[member] = score
+end
+
+-- One command with many words, in as many parts as it takes.
+local function write_words(name, key, words)
+  for first = 1, #words, ARGUMENTS_MAX do
+    call(name, key, unpack(words, first, math.min(#words, first + ARGUMENTS_MAX - 1)))
   end
 end
 
--- Puts a job into the indexes that its record belongs in.
-local function enter(id, hot)
-  local state = hot[STATE]
-  call('ZADD', tag .. ':s:' .. state, 0, id)
-  if hot[WAKE] >= 0 then call('ZADD', tag .. ':w:' .. state, hot[WAKE], id) end
-  if state == QUEUED then
-    local queue = hot[QUEUE]
-    call('ZADD', tag .. ':q:' .. queue, 0, place_in_queue(id, hot))
-    arrived[queue] = (arrived[queue] or 0) + 1
-  elseif state == RUNNING then
-    call('SADD', tag .. ':h:' .. hot[WORKER], id)
+local function write_indexes()
+  for index, members in pairs(indexes) do
+    local added, removed = {}, {}
+    for member, score in pairs(members) do
+      if score then
+        added[#added + 1] = score
+        added[#added + 1] = member
+      else
+        removed[#removed + 1] = member
+      end
+    end
+    write_words('ZREM', tag .. index, removed)
+    write_words('ZADD', tag .. index, added)
+  end
+end
+
+-- The index of all jobs in a state. Those that have not ended stand in one: few, and always on the move.
+local function index_of(state) return state <= RUNNING and ':s:live' or ':s:' .. state end
+
+-- Moves a job from the indexes of its old record, if there was one, to those of its new one.
+local function move(id, old, new)
+  local from, to = old and index_of(old[STATE]), index_of(new[STATE])
+  if from ~= to then
+    if from then note(from, id, false) end
+    note(to, id, '0')
+  end
+  from, to = old and old[WAKE] >= 0 and ':w:' .. old[STATE], new[WAKE] >= 0 and ':w:' .. new[STATE]
+  if from and from ~= to then note(from, id, false) end
+  if to and (from ~= to or old[WAKE] ~= new[WAKE]) then note(to, id, new[WAKE]) end
+  from, to = old and old[STATE] == QUEUED and place_in_queue(id, old), new[STATE] == QUEUED and place_in_queue(id, new)
+  if from ~= to then
+    if from then note(':q:' .. old[QUEUE], from, false) end
+    if to then
+      note(':q:' .. new[QUEUE], to, '0')
+      arrived[new[QUEUE]] = (arrived[new[QUEUE]] or 0) + 1
+    end
   end
 end
 

@@ -11,6 +11,7 @@ mod readme;
 mod refusals;
 mod report;
 mod secrets;
+mod server;
 mod team;
 mod texts;
 mod views;

@@ -74,7 +74,7 @@ async fn read(shard: &Shard, runs: &RunCache, answer: &[u8]) -> Result<Vec<Claim
 fn taken<'a>(from: &mut Unpacker<'a>) -> Result<Taken<'a>, StoreError> {
     from.list()?;
     let id = from.id()?.map(JobId::from_bytes);
-    let (hot, rest, spec) = (Hot::read(from)?, from.bytes()?, from.bytes()?);
+    let (hot, rest, spec) = (Hot::read(from.bytes()?)?, from.bytes()?, from.bytes()?);
     let dependents = (0..from.list()? / 2).map(|_| Ok((from.bytes()?, from.bytes()?)));
     Ok(Taken {
         id: id.ok_or_else(|| corrupt("a claim", "a job has no id"))?,

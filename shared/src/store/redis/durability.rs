@@ -80,7 +80,7 @@ impl ServerReport {
         config.arg("GET").arg("*");
         // Managed servers do not tell their configuration; what is not known is remarked on.
         if let Ok(answer) = link.command(&config).await {
-            report.configured(&pairs(first_of(answer))?.into_iter().collect());
+            report.configured(&pairs(answer)?.into_iter().collect());
         }
         Ok(report)
     }
@@ -227,19 +227,12 @@ impl ServerReport {
     }
 }
 
-/// The answer of one server; a cluster gives those of all.
+/// The answer of one server; a cluster gives one of each master, and they are set up alike.
 fn first_of(value: redis::Value) -> redis::Value {
     match value {
-        redis::Value::Map(answers) if answers.iter().any(|(_, answer)| !is_text(answer)) => {
-            answers.into_iter().next().map(|(_, answer)| answer).unwrap_or_default()
-        }
-        redis::Value::Map(mut answers) if answers.len() == 1 => answers.remove(0).1,
-        other => other,
+        redis::Value::Map(answers) => answers.into_iter().next().map(|(_, answer)| answer).unwrap_or_default(),
+        answer => answer,
     }
-}
-
-fn is_text(value: &redis::Value) -> bool {
-    matches!(value, redis::Value::BulkString(_) | redis::Value::SimpleString(_))
 }
 
 #[cfg(test)]

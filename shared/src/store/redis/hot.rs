@@ -28,8 +28,9 @@ fn at_place<T: Copy>(all: &[T], place: i64) -> Option<T> {
     all.get(usize::try_from(place).ok()?).copied()
 }
 
-/// Packs the hot record of `job`.
-pub(super) fn pack(packer: &mut Packer, job: &Job) {
+/// The hot record of `job`, packed.
+pub(super) fn pack(job: &Job) -> Vec<u8> {
+    let mut packer = Packer::default();
     let spec = &*job.spec;
     let phase = Places::of(job);
     let times = &job.times;
@@ -56,6 +57,7 @@ pub(super) fn pack(packer: &mut Packer, job: &Job) {
         .int(i64::from(spec.priority))
         .bytes(spec.queue.as_bytes())
         .bytes(job.run.as_bytes());
+    packer.into_bytes()
 }
 
 struct HeldBy {
@@ -109,7 +111,7 @@ pub(super) struct Hot {
     since: Timestamp,
     wake: Option<Timestamp>,
     attempt: u32,
-    worker: Option<WorkerId>,
+    pub worker: Option<WorkerId>,
     secret: Option<u64>,
     mail_sent: u32,
     mail_applied: u32,
@@ -119,8 +121,9 @@ pub(super) struct Hot {
 }
 
 impl Hot {
-    /// Reads the hot record that comes next.
-    pub fn read(from: &mut Unpacker<'_>) -> Result<Self, StoreError> {
+    /// Reads a packed record.
+    pub fn read(packed: &[u8]) -> Result<Self, StoreError> {
+        let mut from = Unpacker::of(packed);
         let len = from.list()?;
         if len != LEN {
             return Err(corrupt("the record of a job", format_args!("it has {len} values")));

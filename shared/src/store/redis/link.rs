@@ -170,25 +170,28 @@ impl Link {
         }
         let link = self.clone();
         // The connection is driven by a task of the runtime that makes it, and the caller's may not last.
-        let connected = self.runtime.spawn(async move { link.connect().await }).await;
+        let connected = self
+            .runtime
+            .spawn(async move { link.connect(ANSWER_TIMEOUT).await })
+            .await;
         let connection = connected.unwrap_or_else(|_| Err(gone()))?;
         *lock(&self.current) = Some(connection.clone());
         Ok(connection)
     }
 
-    async fn connect(&self) -> RedisResult<Connection> {
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(CONNECT_TIMEOUT))
-            .set_response_timeout(Some(ANSWER_TIMEOUT));
+    async fn connect(&self, answer_timeout: Duration) -> RedisResult<Connection> {
         match &self.address.topology {
             Topology::Cluster(nodes) => {
                 let client = ClusterClient::builder(nodes.iter().cloned())
                     .connection_timeout(CONNECT_TIMEOUT)
-                    .response_timeout(ANSWER_TIMEOUT)
+                    .response_timeout(answer_timeout)
                     .build()?;
                 client.get_async_connection().await.map(Connection::Cluster)
             }
             Topology::Single(_) | Topology::Sentinel(_) => {
+                let config = AsyncConnectionConfig::new()
+                    .set_connection_timeout(Some(CONNECT_TIMEOUT))
+                    .set_response_timeout(Some(answer_timeout));
                 let client = self.client().await?;
                 let connection = client.get_multiplexed_async_connection_with_config(&config).await?;
                 Ok(Connection::Single(connection))
@@ -225,12 +228,12 @@ impl Link {
 
     /// A connection of its own for commands that wait. To be called on the link's runtime.
     pub async fn waiting(&self, longest: Duration) -> RedisResult<WaitingConnection> {
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(CONNECT_TIMEOUT))
-            .set_response_timeout(Some(longest + ANSWER_TIMEOUT));
-        let client = self.client().await?;
-        let connection = client.get_multiplexed_async_connection_with_config(&config).await?;
-        Ok(WaitingConnection(connection))
+        self.connect(longest + ANSWER_TIMEOUT).await.map(WaitingConnection)
+    }
+
+    /// Whether the shards are spread over several servers.
+    pub fn is_cluster(&self) -> bool {
+        matches!(self.address.topology, Topology::Cluster(_))
     }
 
     fn works(&self) {
@@ -248,12 +251,12 @@ impl Link {
 }
 
 /// A connection for commands that wait on the server.
-pub(super) struct WaitingConnection(MultiplexedConnection);
+pub(super) struct WaitingConnection(Connection);
 
 impl WaitingConnection {
     /// Waits for the command's answer.
     pub async fn send(&mut self, command: &Cmd) -> RedisResult<Value> {
-        self.0.req_packed_command(command).await?.extract_error()
+        self.0.send(command).await
     }
 }
 

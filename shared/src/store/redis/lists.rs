@@ -92,13 +92,19 @@ fn indexes(shard: &Shard, query: &JobQuery) -> Vec<Vec<u8>> {
         [] => JobState::ALL.as_slice(),
         states => states,
     };
-    let mut keys: Vec<Vec<u8>> = states
-        .iter()
-        .map(|state| shard.key("s", code_of(*state).to_string().as_bytes()))
-        .collect();
+    let mut keys: Vec<Vec<u8>> = states.iter().map(|state| index_of(shard, *state)).collect();
     keys.sort_unstable();
     keys.dedup();
     keys
+}
+
+/// The index of the jobs in a state; see `record.lua`.
+fn index_of(shard: &Shard, state: JobState) -> Vec<u8> {
+    if state.is_terminal() {
+        shard.key("s", code_of(state).to_string().as_bytes())
+    } else {
+        shard.key("s", b"live")
+    }
 }
 
 fn matches(job: &Job, query: &JobQuery) -> bool {
@@ -108,8 +114,27 @@ fn matches(job: &Job, query: &JobQuery) -> bool {
         && query.parent.is_none_or(|parent| job.spec.parent == Some(parent))
 }
 
+/// The running jobs of a shard by query: they are looked up by their leases, however many wait.
+async fn running_of(shard: &Shard, query: &JobQuery, limit: usize) -> Result<Vec<Job>, StoreError> {
+    let mut ids = running(shard).await?;
+    ids.retain(|id| query.after.is_none_or(|after| *id > after));
+    ids.sort_unstable();
+    let mut found = Vec::new();
+    for chunk in ids.chunks(CHUNK) {
+        let jobs = read::jobs(shard, chunk).await?;
+        found.extend(jobs.into_iter().filter(|job| matches(job, query)));
+        if found.len() >= limit {
+            break;
+        }
+    }
+    Ok(found)
+}
+
 /// The jobs of a shard by query, at most `limit`, in the order of their ids.
 async fn jobs_of(shard: &Shard, query: &JobQuery, limit: usize) -> Result<Vec<Job>, StoreError> {
+    if query.states == [JobState::Running] && query.run.is_none() && query.parent.is_none() {
+        return running_of(shard, query, limit).await;
+    }
     let mut found = Vec::new();
     let mut after = query.after;
     let keys = indexes(shard, query);
@@ -281,13 +306,20 @@ fn score(answer: &[Vec<u8>]) -> Result<Option<Timestamp>, StoreError> {
     Ok(Some(super::pack::moment(number)))
 }
 
+/// All running jobs of a shard: as many as its workers have slots.
+async fn running(shard: &Shard) -> Result<Vec<JobId>, StoreError> {
+    let key = shard.key("w", code_of(JobState::Running).to_string().as_bytes());
+    let command = redis::cmd("ZRANGE").arg(key).arg(0).arg(-1).take();
+    let found = ids(&all_bytes(shard.link.command(&command).await?)?)?;
+    Ok(found.into_iter().map(JobId::from_bytes).collect())
+}
+
 /// The running jobs of a worker.
 pub(super) async fn held(shards: &[Shard], worker: WorkerId) -> Result<Vec<Job>, StoreError> {
     let mut found = Vec::new();
     for shard in shards {
-        let command = redis::cmd("SMEMBERS").arg(shard.key("h", worker.as_bytes())).take();
-        let here = ids(&all_bytes(shard.link.command(&command).await?)?)?;
-        let here: Vec<JobId> = here.into_iter().map(JobId::from_bytes).collect();
+        let running = running(shard).await?;
+        let here = read::held(shard, &running, worker).await?;
         found.extend(read::jobs(shard, &here).await?);
     }
     // A job may have ended since its id was read.

@@ -199,7 +199,7 @@ impl Store for RedisStore {
     }
 
     fn work_signal(&self, queues: &[String]) -> Box<dyn WorkSignal> {
-        Box::new(signal::TokenSignal::new(self.link.clone(), &self.shards, queues))
+        Box::new(signal::TokenSignal::new(&self.link, &self.shards, queues))
     }
 
     async fn commit(&self, batch: Batch) -> Result<Commit, StoreError> {

@@ -42,9 +42,11 @@ impl Packed {
         }
         packer.list(batch.put.len());
         for job in &batch.put {
-            packer.list(3).bytes(job.id.as_bytes());
-            hot::pack(&mut packer, job);
-            packer.bytes(hot::rest_of(job)?.as_bytes());
+            packer
+                .list(3)
+                .bytes(job.id.as_bytes())
+                .bytes(&hot::pack(job))
+                .bytes(hot::rest_of(job)?.as_bytes());
         }
         packer.list(batch.touch.len());
         for (id, version) in &batch.touch {
@@ -170,9 +172,10 @@ fn run(packer: &mut Packer, mut run: Run) -> Result<(), StoreError> {
 }
 
 fn insert(packer: &mut Packer, job: &Job) -> Result<(), StoreError> {
-    packer.list(6).bytes(job.id.as_bytes());
-    hot::pack(packer, job);
     packer
+        .list(6)
+        .bytes(job.id.as_bytes())
+        .bytes(&hot::pack(job))
         .bytes(hot::rest_of(job)?.as_bytes())
         .bytes(encode(&*job.spec, "the specification of a job")?.as_bytes())
         .bytes(job.spec.parent.as_ref().map_or(&[], |parent| parent.as_bytes()))

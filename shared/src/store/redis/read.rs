@@ -12,7 +12,7 @@ use super::shard::{Shard, all_bytes, bytes, list};
 use crate::batch::{FileRecord, JournalEntry, NewEvent};
 use crate::budget::Counter;
 use crate::dag::Edge;
-use crate::id::{JobId, RunId};
+use crate::id::{JobId, RunId, WorkerId};
 use crate::job::{EventKind, Job, JobState, Mail};
 use crate::run::{Run, RunState, RunView};
 use crate::store::document::{corrupt, decode_bytes};
@@ -43,7 +43,7 @@ fn job(id: JobId, answer: Value) -> Result<Option<Job>, StoreError> {
     let parts: Vec<Option<Vec<u8>>> = parts.collect::<Result<_, _>>()?;
     match parts.as_slice() {
         [Some(hot), Some(rest), Some(spec)] => {
-            let hot = Hot::read(&mut Unpacker::of(hot))?;
+            let hot = Hot::read(hot)?;
             let spec = Arc::new(decode_bytes(spec, "the specification of a job")?);
             hot.compose(id, rest, spec).map(Some)
         }
@@ -61,10 +61,26 @@ async fn states(shard: &Shard, ids: &[JobId]) -> Result<Vec<JobState>, StoreErro
     let mut states = Vec::with_capacity(ids.len());
     for answer in shard.ask(&wanted).await? {
         if let Some(hot) = bytes(answer)? {
-            states.push(Hot::read(&mut Unpacker::of(&hot))?.state);
+            states.push(Hot::read(&hot)?.state);
         }
     }
     Ok(states)
+}
+
+/// Which of the jobs a worker holds.
+pub(super) async fn held(shard: &Shard, ids: &[JobId], worker: WorkerId) -> Result<Vec<JobId>, StoreError> {
+    let mut held = Vec::new();
+    for chunk in ids.chunks(CHUNK) {
+        let mut wanted = pipe();
+        for id in chunk {
+            wanted.cmd("HGET").arg(shard.key("j", id.as_bytes())).arg("h");
+        }
+        for (id, answer) in chunk.iter().zip(shard.ask(&wanted).await?) {
+            let hot = bytes(answer)?.map(|hot| Hot::read(&hot)).transpose()?;
+            held.extend(hot.filter(|hot| hot.worker == Some(worker)).map(|_| *id));
+        }
+    }
+    Ok(held)
 }
 
 /// The runs of those ids that are on record, in their order.
@@ -216,7 +232,7 @@ fn made_by_script(from: &mut Unpacker<'_>) -> Result<EventKind, StoreError> {
             attempt: from.small()?,
             worker: from
                 .id()?
-                .map(crate::id::WorkerId::from_bytes)
+                .map(WorkerId::from_bytes)
                 .ok_or_else(|| corrupt("an event", "it names no worker"))?,
         },
         other => return Err(corrupt("an event", format_args!("`{other}` is unknown"))),

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::future::select_all;
 use redis::{RedisResult, Value};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
@@ -21,34 +22,47 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// What one claimer waits with.
 pub(super) struct TokenSignal {
-    waiter: Arc<Waiter>,
-    /// The wait that is under way on the server.
-    pending: Option<JoinHandle<()>>,
+    waiters: Vec<Arc<Waiter>>,
+    /// The waits that are under way on the servers, one to each waiter.
+    pending: Vec<Option<JoinHandle<()>>>,
+    /// Whether the claimer waits now. A token that comes when it does not is for somebody else.
+    is_wanted: Arc<AtomicBool>,
 }
 
+/// One line to a server on which tokens are waited for.
 struct Waiter {
     link: Arc<Link>,
-    /// The lists of tokens: one to each queue and shard. In a cluster, one command may name only those of one shard.
+    /// The lists of tokens: one to each queue and shard.
     tokens: Vec<Vec<u8>>,
     connection: Mutex<Option<WaitingConnection>>,
-    /// Whether the claimer waits now. A token that comes when it does not is for somebody else.
-    is_wanted: AtomicBool,
+    is_wanted: Arc<AtomicBool>,
 }
 
 impl TokenSignal {
-    pub fn new(link: Arc<Link>, shards: &[Shard], queues: &[String]) -> Self {
-        let tokens = shards
-            .iter()
-            .flat_map(|shard| queues.iter().map(|queue| shard.key("z", queue.as_bytes())))
-            .collect();
-        Self {
-            waiter: Arc::new(Waiter {
-                link,
-                tokens,
+    /// The signal of a claimer of those queues.
+    pub fn new(link: &Arc<Link>, shards: &[Shard], queues: &[String]) -> Self {
+        let is_wanted = Arc::new(AtomicBool::new(false));
+        // In a cluster, one command may name only lists of one shard.
+        let together = if link.is_cluster() { 1 } else { shards.len().max(1) };
+        let waiter = |shards: &[Shard]| {
+            let of_shard = |shard: &Shard| {
+                queues
+                    .iter()
+                    .map(|queue| shard.key("z", queue.as_bytes()))
+                    .collect::<Vec<_>>()
+            };
+            Arc::new(Waiter {
+                link: link.clone(),
+                tokens: shards.iter().flat_map(of_shard).collect(),
                 connection: Mutex::default(),
-                is_wanted: AtomicBool::new(false),
-            }),
-            pending: None,
+                is_wanted: is_wanted.clone(),
+            })
+        };
+        let waiters: Vec<Arc<Waiter>> = shards.chunks(together).map(waiter).collect();
+        Self {
+            pending: waiters.iter().map(|_| None).collect(),
+            waiters,
+            is_wanted,
         }
     }
 }
@@ -75,15 +89,16 @@ impl WorkSignal for TokenSignal {
     fn arm(&mut self) {}
 
     async fn wait(&mut self) {
-        let waiter = self.waiter.clone();
-        let _wanted = Wanted::new(&waiter.is_wanted);
-        let pending = self.pending.get_or_insert_with(|| {
-            let waiter = self.waiter.clone();
-            self.waiter.link.runtime().spawn(async move { waiter.wait().await })
-        });
+        let _wanted = Wanted::new(&self.is_wanted);
+        for (waiter, pending) in self.waiters.iter().zip(&mut self.pending) {
+            pending.get_or_insert_with(|| {
+                let waiter = waiter.clone();
+                waiter.link.runtime().clone().spawn(async move { waiter.wait().await })
+            });
+        }
         // A wait that broke off is a wait in vain.
-        let _ = pending.await;
-        self.pending = None;
+        let (_, first, _) = select_all(self.pending.iter_mut().flatten()).await;
+        self.pending[first] = None;
     }
 }
 

@@ -60,6 +60,13 @@ impl Legwork {
         self
     }
 
+    /// The same with its store elsewhere, such as on a server.
+    #[must_use]
+    pub fn with_store(mut self, place: &str) -> Self {
+        self.store = PathBuf::from(place);
+        self
+    }
+
     /// The same with the model `m` behind `server`, over `wire`, under `key`.
     #[must_use]
     pub fn with_model(self, server: &ModelServer, wire: Wire, key: &str) -> Self {

@@ -6,7 +6,7 @@ use legwork_worker::extract::check_citations;
 use serde_json::Value;
 
 fn on(server: &RedisServer) -> Legwork {
-    Legwork::new().with_env("LEGWORK_STORE", &server.address("lw"))
+    Legwork::new().with_store(&server.address("lw"))
 }
 
 #[tokio::test]
@@ -31,9 +31,11 @@ async fn d57_the_password_of_a_server_is_never_shown() {
     let address = |password: &str| format!("unix://{}?pass={password}", server.socket().display());
     assert!(server.ask(&format!("CONFIG SET requirepass {PASSWORD}")).is_some());
     for password in [PASSWORD, "canary-of-a-password-that-is-wrong"] {
-        let legwork = Legwork::new().with_env("LEGWORK_STORE", &address(password));
+        let legwork = Legwork::new().with_store(&address(password));
         for command in [&["config"][..], &["doctor"], &["list"], &["-vv", "doctor", "--json"]] {
             let output = legwork.run(command).await;
+            let is_known = password == PASSWORD || command == ["config"];
+            assert_eq!(output.code == Some(0), is_known, "{output}");
             let told = format!("{}{}", output.stdout, output.stderr);
             assert!(!told.contains("canary"), "{command:?}: {told}");
         }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use legwork_shared::agent::AgentSpec;
 use legwork_shared::batch::Batch;
 use legwork_shared::clock::SimClock;
+use legwork_shared::dag::{Condition, Edge, EdgeKind};
 use legwork_shared::id::{JobId, RunId, WorkerId};
-use legwork_shared::job::{self, Command, FailReason, Job, JobError, JobResult, JobState, Verdict};
+use legwork_shared::job::{self, BlockedOn, Command, FailReason, Job, JobError, JobResult, JobState, Phase, Verdict};
 use legwork_shared::plan;
 use legwork_shared::store::memory::MemoryStore;
 use legwork_shared::store::{ClaimRequest, Claimed, JobQuery, Store};
@@ -67,6 +68,34 @@ impl World {
         let dependents = self.store.dependents(job.id).await.expect("read");
         batch.transition(transition, &claimed.run, &dependents);
         self.store.commit(batch).await.expect("committed");
+    }
+
+    /// Lets a claimed job hand out a child and sleep until that has ended. Returns the child's name.
+    pub async fn sleep_on_a_child(&self, claimed: &Claimed) -> String {
+        let now = self.store.now();
+        let (token, verdict) = (
+            claimed.job.phase.lease().expect("running").token,
+            Verdict::Waiting(BlockedOn::Children),
+        );
+        let transition = job::apply(&claimed.job, &Command::Settle { token, verdict }, now).expect("applies");
+        let mut spec = claimed.job.spec.as_ref().clone();
+        spec.name.push_str("/child");
+        let (name, id) = (spec.name.clone(), JobId::nth(now, 900, 1));
+        let phase = Phase::Queued { since: now };
+        let mut batch = Batch::at(now);
+        batch.transition(transition, &claimed.run, &[]);
+        batch
+            .insert
+            .push(Job::new(id, claimed.job.run, Arc::new(spec), phase, now));
+        let edge = Edge {
+            parent: id,
+            child: claimed.job.id,
+            condition: Condition::Finished,
+            kind: EdgeKind::Await,
+        };
+        batch.edges.push((edge, true));
+        self.store.commit(batch).await.expect("committed");
+        name
     }
 
     /// Runs everything to its end: a job succeeds unless `fails` says otherwise. Returns the names in order of start.

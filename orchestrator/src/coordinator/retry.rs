@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use legwork_shared::batch::Batch;
-use legwork_shared::dag::{Readiness, readiness};
+use legwork_shared::dag::{Edge, EdgeKind, Readiness, Standing, readiness, standing};
 use legwork_shared::fault::{Code, Fault};
 use legwork_shared::id::JobId;
-use legwork_shared::job::{self, BlockedOn, Command, Job, JobState, Phase};
+use legwork_shared::job::{self, BlockedOn, Command, Job, JobState, Outcome, Phase};
 use legwork_shared::store::StoreError;
 
 use super::Coordinator;
@@ -52,12 +52,14 @@ impl Coordinator {
             .ok_or_else(|| super::find::unknown(&job.run.to_string()))?;
         let mut batch = Batch::at(store.now());
         let mut revived: BTreeSet<JobId> = BTreeSet::new();
+        let mut parents: Vec<(Edge, Job)> = Vec::new();
+        let mut unchanged: BTreeMap<JobId, u64> = BTreeMap::new();
         let mut open: VecDeque<Job> = VecDeque::from([job]);
         while let Some(job) = open.pop_front() {
             if revived.contains(&job.id) {
                 continue;
             }
-            let unmet = match self.standing(&job, &revived).await? {
+            let unmet = match self.standing(&job, &revived, &mut parents).await? {
                 Readiness::Ready => false,
                 Readiness::Waiting => true,
                 Readiness::Never(parent) if job.id == root => {
@@ -80,44 +82,41 @@ impl Coordinator {
                 let Some(child) = store.job(edge.child).await? else {
                     continue;
                 };
-                match (child.state(), &child.phase) {
-                    (JobState::Skipped, _) => {
+                match waits(&edge, &child) {
+                    Waits::ToBeRevived => {
                         batch.reopen.push(edge);
                         open.push_back(child);
                     }
-                    (
-                        _,
-                        Phase::Blocked {
-                            on: BlockedOn::Dependencies | BlockedOn::Children,
-                            ..
-                        },
-                    ) => {
+                    Waits::Now => {
                         batch.reopen.push(edge);
+                        unchanged.insert(child.id, child.version);
                     }
-                    (
-                        _,
-                        Phase::Scheduled { .. } | Phase::Queued { .. } | Phase::Running { .. } | Phase::Ended { .. },
-                    ) => {}
+                    Waits::NoMore => {}
                 }
             }
         }
-        let kept: BTreeSet<JobId> = batch.put.iter().map(|job| job.id).collect();
-        let blocked = |id: &JobId| kept.contains(id);
-        batch.reopen.retain(|edge| blocked(&edge.parent));
+        batch.reopen.retain(|edge| revived.contains(&edge.parent));
+        hold_to(&mut batch, &revived, parents, unchanged);
         Ok(batch)
     }
 
-    /// Whether a job could run if those in `revived` were open again.
-    async fn standing(&self, job: &Job, revived: &BTreeSet<JobId>) -> Result<Readiness, StoreError> {
+    /// Whether a job could run if those in `revived` were open again. Notes the `parents` on which the answer rests.
+    async fn standing(
+        &self,
+        job: &Job,
+        revived: &BTreeSet<JobId>,
+        parents: &mut Vec<(Edge, Job)>,
+    ) -> Result<Readiness, StoreError> {
         let edges = self.store.dependencies(job.id).await?;
         let mut states: BTreeMap<JobId, JobState> = BTreeMap::new();
-        for edge in edges
-            .iter()
-            .filter(|edge| edge.kind == legwork_shared::dag::EdgeKind::Dependency)
-        {
+        for edge in edges.iter().filter(|edge| edge.kind == EdgeKind::Dependency) {
             let state = match self.store.job(edge.parent).await? {
                 Some(_) if revived.contains(&edge.parent) => JobState::Queued,
-                Some(parent) => parent.state(),
+                Some(parent) => {
+                    let state = parent.state();
+                    parents.push((*edge, parent));
+                    state
+                }
                 None => JobState::Failed,
             };
             states.insert(edge.parent, state);
@@ -126,4 +125,70 @@ impl Coordinator {
             Some((edge.parent, edge.condition, *states.get(&edge.parent)?))
         })))
     }
+}
+
+/// Whether a job waits for one that is opened again.
+enum Waits {
+    /// It was skipped, and may have a chance again.
+    ToBeRevived,
+    Now,
+    /// It has used the outcome that there was, or ended without it.
+    NoMore,
+}
+
+fn waits(edge: &Edge, child: &Job) -> Waits {
+    match (&child.phase, edge.kind) {
+        (
+            Phase::Ended {
+                outcome: Outcome::Skipped { .. },
+                ..
+            },
+            _,
+        ) => Waits::ToBeRevived,
+        (
+            Phase::Blocked {
+                on: BlockedOn::Dependencies,
+                ..
+            },
+            EdgeKind::Dependency,
+        )
+        | (
+            Phase::Blocked {
+                on: BlockedOn::Children,
+                ..
+            },
+            EdgeKind::Await,
+        ) => Waits::Now,
+        (
+            Phase::Blocked { .. }
+            | Phase::Scheduled { .. }
+            | Phase::Queued { .. }
+            | Phase::Running { .. }
+            | Phase::Ended { .. },
+            EdgeKind::Dependency | EdgeKind::Await,
+        ) => Waits::NoMore,
+    }
+}
+
+/// Makes the batch valid only while the `parents` and the `unchanged` jobs stand as they were read: otherwise a job might
+/// wait for ever, or not at all. Revived jobs wait for parents that are open: an earlier end of those was counted down,
+/// and they were opened again before these jobs.
+fn hold_to(
+    batch: &mut Batch,
+    revived: &BTreeSet<JobId>,
+    parents: Vec<(Edge, Job)>,
+    mut unchanged: BTreeMap<JobId, u64>,
+) {
+    for (edge, parent) in parents {
+        if revived.contains(&parent.id) {
+            continue;
+        }
+        if revived.contains(&edge.child) && standing(edge.condition, parent.state()) == Standing::Open {
+            batch.reopen.push(edge);
+        }
+        if parent.state() != JobState::Succeeded {
+            unchanged.insert(parent.id, parent.version);
+        }
+    }
+    batch.touch.extend(unchanged);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use legwork_shared::fault::Code;
-use legwork_shared::job::{EventKind, JobState, Outcome, UpdateMode};
+use legwork_shared::job::{EventKind, FailReason, JobError, JobState, Outcome, UpdateMode, Verdict};
 use legwork_shared::plan;
 
 use super::{CancelAnswer, Scope, Target};
@@ -170,6 +170,36 @@ async fn a_child_of_two_failed_jobs_comes_back_only_when_both_are_retried() {
         .await
         .expect("retried");
     assert_eq!(world.work(|_| false).await, ["reviewer", "analyst", "writer"]);
+}
+
+#[tokio::test]
+async fn a_retried_job_waits_for_a_parent_that_was_retried_before_it() {
+    let world = World::new();
+    let plan = "jobs: [{id: a, description: x}, {id: b, description: x, depends_on: [{job: a, on: finished}]}]";
+    let submitted = world.submit(plan).await;
+    assert_eq!(world.work(|_| true).await, ["a", "b"]);
+    for name in ["a", "b"] {
+        let retried = world.coordinator.retry(id_of(&submitted, name), "test").await;
+        assert_eq!(retried, Ok(vec![id_of(&submitted, name)]));
+    }
+    let expected = [("a", JobState::Queued), ("b", JobState::Blocked)];
+    assert_eq!(world.states(submitted.run).await, states(&expected));
+    assert_eq!(world.work(|_| false).await, ["a", "b"]);
+}
+
+#[tokio::test]
+async fn a_job_at_work_is_not_held_up_by_a_retry_of_what_it_needed() {
+    let world = World::new();
+    let plan = "jobs: [{id: a, description: x}, {id: b, description: x, depends_on: [{job: a, on: failure}]}]";
+    let submitted = world.submit(plan).await;
+    let a = world.claim().await;
+    let error = JobError::fatal(FailReason::Error, "test", "it failed");
+    world.settle(&a[0], Verdict::Failed(error)).await;
+    let b = world.claim().await;
+    let child = world.sleep_on_a_child(&b[0]).await;
+    let retried = world.coordinator.retry(id_of(&submitted, "a"), "test").await;
+    assert_eq!(retried, Ok(vec![id_of(&submitted, "a")]));
+    assert_eq!(world.work(|_| false).await, ["a", child.as_str(), "b"]);
 }
 
 #[tokio::test]

@@ -53,8 +53,10 @@ async fn cascade(store: &dyn Store, open: Vec<JobId>) -> Result<Batch, StoreErro
             batch.cascade.push(parent);
             continue;
         }
-        let parent = match ended.get(&parent) {
-            Some(job) => Some(job.clone()),
+        let here = ended.get(&parent).cloned();
+        let elsewhere = here.is_none();
+        let parent = match here {
+            Some(job) => Some(job),
             None => store.job(parent).await?,
         };
         // A job that was retried in the meantime breaks nothing any more.
@@ -65,6 +67,7 @@ async fn cascade(store: &dyn Store, open: Vec<JobId>) -> Result<Batch, StoreErro
             Outcome::Skipped { cause } => *cause,
             Outcome::Succeeded { .. } | Outcome::Failed { .. } | Outcome::Cancelled { .. } => parent.id,
         };
+        let skipped = batch.put.len();
         for edge in store.dependents(parent.id).await? {
             let broken = dag::standing(edge.condition, parent.state()) == dag::Standing::Broken;
             if edge.kind != EdgeKind::Dependency || !broken || ended.contains_key(&edge.child) {
@@ -74,6 +77,10 @@ async fn cascade(store: &dyn Store, open: Vec<JobId>) -> Result<Batch, StoreErro
                 queue.push_back(child.id);
                 ended.insert(child.id, child);
             }
+        }
+        // Whoever opens the parent again meanwhile must not find its dependents skipped afterwards.
+        if elsewhere && batch.put.len() > skipped {
+            batch.touch.push((parent.id, parent.version));
         }
     }
     batch.cascaded.retain(|done| !batch.cascade.contains(done));
@@ -106,4 +113,34 @@ async fn skip(store: &dyn Store, batch: &mut Batch, child: JobId, cause: JobId) 
     let met: Vec<_> = dag::settle(next.state(), &dependents).met;
     batch.transition(transition, &view.run, &met);
     Ok(Some(next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::World;
+    use legwork_shared::job::{FailReason, JobError, JobState, Verdict};
+
+    #[tokio::test]
+    async fn what_is_opened_again_in_the_meantime_takes_nobody_with_it() {
+        let world = World::new();
+        let plan = "jobs: [{id: a, description: x}, {id: b, description: x, depends_on: [a]}]";
+        let run = world.submit(plan).await.run;
+        let claimed = world.claim().await;
+        let error = JobError::fatal(FailReason::Error, "test", "it failed");
+        world.settle(&claimed[0], Verdict::Failed(error)).await;
+        let store = world.store.as_ref();
+        let open = store.due(store.now(), LOOK).await.expect("read").cascades;
+        let late = cascade(store, open).await.expect("made");
+        world
+            .coordinator
+            .retry(claimed[0].job.id, "test")
+            .await
+            .expect("retried");
+        let refused = store.commit(late).await;
+        assert!(matches!(refused, Err(StoreError::Conflict { .. })), "{refused:?}");
+        assert_eq!(settle_all(store).await, Ok(0));
+        assert_eq!(world.job(run, "b").await.state(), JobState::Blocked);
+        assert_eq!(world.work(|_| false).await, ["a", "b"]);
+    }
 }

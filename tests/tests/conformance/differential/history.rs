@@ -10,8 +10,8 @@ use legwork_shared::store::{ClaimRequest, Claimed, Commit, StoreError, WorkerRec
 use legwork_tests::make::token;
 
 use super::Pair;
-use super::chance::Chance;
 use crate::world::Engine;
+use legwork_tests::chance::Chance;
 
 /// Claimed jobs that are remembered, stale ones too.
 const CLAIMS_MAX: usize = 24;

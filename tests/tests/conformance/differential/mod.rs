@@ -3,7 +3,6 @@
 //! `LEGWORK_DIFFERENTIAL_STEPS` makes the histories longer, `LEGWORK_DIFFERENTIAL_SEED` replays the one of a failure.
 
 mod batches;
-mod chance;
 mod history;
 
 use std::any::Any;

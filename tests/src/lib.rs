@@ -1,6 +1,8 @@
 //! Tests of Legwork on the real parts.
 
 pub mod chance;
+pub mod chaos;
+pub mod checker;
 pub mod cut_proxy;
 pub mod engine;
 pub mod harness;

@@ -71,6 +71,17 @@ impl RedisServer {
         }
     }
 
+    /// Whether the server has ended, by itself or by a signal.
+    ///
+    /// # Errors
+    /// What the system says when it does not know.
+    pub fn has_ended(&mut self) -> Result<bool> {
+        Ok(match &mut self.child {
+            Some(child) => child.try_wait()?.is_some(),
+            None => true,
+        })
+    }
+
     /// Starts the server again, with what its files hold, and waits until it answers.
     ///
     /// # Errors
@@ -79,7 +90,10 @@ impl RedisServer {
         self.kill();
         let child = Command::new("redis-server")
             .args(["--port", "0", "--save", "", "--maxmemory-policy", "noeviction"])
-            .args(["--unixsocket", "redis.sock", "--logfile", "redis.log"])
+            .arg("--unixsocket")
+            .arg(self.socket())
+            .arg("--logfile")
+            .arg(self.folder.path().join("redis.log"))
             .args(&self.arguments)
             .current_dir(self.folder.path())
             .stdin(Stdio::null())

@@ -8,7 +8,7 @@ use legwork_shared::clock::SimClock;
 use legwork_shared::job::JobState;
 use legwork_shared::store::redis::{RedisOptions, RedisStore};
 use legwork_shared::store::{ClaimRequest, Commit, JobQuery, Store, StoreError};
-use legwork_tests::cut_proxy::CutProxy;
+use legwork_tests::cut_proxy::{CutProxy, LOCALHOST};
 use legwork_tests::make;
 use legwork_tests::redis_server::RedisServer;
 
@@ -34,13 +34,12 @@ async fn refusal(address: &str) -> StoreError {
 /// A world whose connections go through a proxy.
 async fn behind_a_proxy() -> (World, CutProxy) {
     let mut world = World::on(Engine::Redis).await;
-    let proxy = CutProxy::before(&world.server().socket()).unwrap();
+    let proxy = CutProxy::before(&world.server().socket(), LOCALHOST).await.unwrap();
     let options = RedisOptions {
         clock: Some(world.clock.clone()),
         ..RedisOptions::default()
     };
-    let address = format!("unix://{}", proxy.socket().display());
-    world.store = Arc::new(RedisStore::open(&address, options).await.unwrap());
+    world.store = Arc::new(RedisStore::open(&proxy.address("lw"), options).await.unwrap());
     (world, proxy)
 }
 

@@ -245,7 +245,10 @@ local function commit(batch)
   if conflict then return conflict end
   local sums, refusal = charge(batch)
   if refusal then return refusal end
-  if #key > 0 then call('SET', tag .. ':k:' .. key[1], key[3]) end
+  if #key > 0 then
+    call('SET', tag .. ':k:' .. key[1], key[3])
+    call('SADD', tag .. ':o:' .. unpack_record(key[3])[2], key[1])
+  end
   write_runs(batch, sums)
   write_jobs(batch)
   write_graph(batch)

@@ -17,6 +17,13 @@ impl Timestamp {
     pub fn since_ms(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
+
+    /// How far this moment is ahead of `other`, in milliseconds; negative where it is behind.
+    #[must_use]
+    pub fn ahead_ms(self, other: Self) -> i64 {
+        let (ahead, behind) = (self.since_ms(other), other.since_ms(self));
+        i64::try_from(ahead).unwrap_or(i64::MAX).saturating_sub_unsigned(behind)
+    }
 }
 
 impl Add<u64> for Timestamp {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apalis_core::worker::builder::WorkerBuilder as ApalisBuilder;
-use legwork_shared::clock::entropy;
+use legwork_shared::clock::{Clock as _, SystemClock, entropy};
 use legwork_shared::id::WorkerId;
-use legwork_shared::store::presence::{Presence, host};
+use legwork_shared::store::presence::{Presence, host, machine};
 use legwork_shared::store::{Store, StoreError, WorkerRecord};
 use legwork_shared::submit::DEFAULT_QUEUE;
 use tokio::sync::{Semaphore, mpsc};
@@ -259,17 +259,16 @@ impl Worker {
         WorkerRecord {
             id: self.id,
             name: self.name.clone(),
-            host: match self.presence {
-                Some(_) => host(),
-                // Nobody may take the missing sign for a death.
-                None => format!("{} without presence", host()),
-            },
+            host: host(),
+            // Without a lock file, nobody may take the missing sign for a death.
+            machine: self.presence.as_ref().map(|_| machine()),
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             slots: self.slots,
             queues: self.queues.clone(),
             started_at: now,
             seen_at: now,
+            clock_ahead_ms: SystemClock.now().ahead_ms(now),
         }
     }
 }

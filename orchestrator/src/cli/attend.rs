@@ -63,7 +63,7 @@ pub async fn work(
 /// A worker takes whatever is queued: other open runs of the store go on as well, and that may cost something.
 async fn tell_of_others(context: &Context, store: &dyn Store, run: RunId) -> Result<(), Stop> {
     let query = RunQuery {
-        tenant: DEFAULT_TENANT.to_owned(),
+        tenant: Some(DEFAULT_TENANT.to_owned()),
         before: None,
         limit: OTHERS_LOOKED_AT,
     };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use legwork_orchestrator::maintenance::Maintenance;
 use legwork_shared::fault::{Code, Fault};
 use legwork_shared::store::Store;
-use legwork_shared::store::presence::host;
+use legwork_shared::store::presence::machine;
 use legwork_worker::runner::Runners;
 use legwork_worker::workspace::Artifacts;
 use legwork_worker::{Shutdown, Worker, WorkerError};
@@ -75,8 +75,14 @@ impl Engine {
         })?;
         tokio::spawn(signals);
         let maintained = CancellationToken::new();
-        let maintenance = Maintenance::new(store.clone(), context.presence_folder().unwrap_or_default(), host());
         let (worker, asked) = (worker.build(), shutdown.clone());
+        let maintenance = Maintenance {
+            store: store.clone(),
+            worker: worker.id(),
+            presence: context.presence_folder(),
+            machine: machine(),
+            retention: context.settings.retention(),
+        };
         let run = async move {
             let ended = worker.run(asked.clone()).await;
             // Whoever waits for the worker must not wait for one that broke off.

@@ -68,7 +68,7 @@ pub async fn list(args: &ListArgs, context: &Context) -> Result<Exit, Stop> {
 
 async fn runs(args: &ListArgs, context: &Context, coordinator: &Coordinator) -> Result<Exit, Stop> {
     let query = RunQuery {
-        tenant: DEFAULT_TENANT.to_owned(),
+        tenant: Some(DEFAULT_TENANT.to_owned()),
         before: cursor::<RunId>(args.after.as_deref())?,
         limit: args.limit,
     };

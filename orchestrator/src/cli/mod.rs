@@ -16,6 +16,7 @@ mod logs;
 mod models;
 mod origin;
 mod plans;
+mod prune;
 mod result;
 mod resume;
 mod retry;
@@ -26,6 +27,7 @@ mod submit;
 mod update;
 mod watch;
 mod worker;
+mod workers;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -77,6 +79,8 @@ enum Command {
     Submit(submit::SubmitArgs),
     /// Take jobs from the store and run them
     Worker(worker::WorkerArgs),
+    /// List the workers of the store
+    Workers(workers::WorkersArgs),
     /// Show how a run stands
     Status(status::StatusArgs),
     /// List runs or jobs
@@ -95,6 +99,8 @@ enum Command {
     Cancel(cancel::CancelArgs),
     /// Run a failed job again, with what it blocked
     Retry(retry::RetryArgs),
+    /// Delete runs that ended, by age and number
+    Prune(prune::PruneArgs),
     /// Show the agents there are, or check an agent file
     Agents(agents::AgentsArgs),
     /// Check that everything is in order
@@ -114,6 +120,7 @@ impl Cli {
             Command::Resume(args) => args.flags(),
             Command::Submit(args) => args.flags(),
             Command::Worker(args) => args.flags(),
+            Command::Prune(args) => args.flags(),
             Command::Agents(args) => args.flags(),
             Command::Status(_)
             | Command::List(_)
@@ -124,6 +131,7 @@ impl Cli {
             | Command::Update(_)
             | Command::Cancel(_)
             | Command::Retry(_)
+            | Command::Workers(_)
             | Command::Doctor(_)
             | Command::Config(_)
             | Command::Completions(_) => Flags::new(),
@@ -192,6 +200,7 @@ async fn dispatch(command: &Command, context: &Context) -> Result<Exit, Stop> {
         Command::Resume(args) => resume::resume(args, context).await,
         Command::Submit(args) => submit::submit(args, context).await,
         Command::Worker(args) => worker::worker(args, context).await,
+        Command::Workers(args) => workers::workers(args, context).await,
         Command::Status(args) => status::status(args, context).await,
         Command::List(args) => list::list(args, context).await,
         Command::Watch(args) => watch::watch(args, context).await,
@@ -201,6 +210,7 @@ async fn dispatch(command: &Command, context: &Context) -> Result<Exit, Stop> {
         Command::Update(args) => update::update(args, context).await,
         Command::Cancel(args) => cancel::cancel(args, context).await,
         Command::Retry(args) => retry::retry(args, context).await,
+        Command::Prune(args) => prune::prune(args, context).await,
         Command::Agents(args) => agents::agents(args, context),
         Command::Doctor(args) => doctor::doctor(args, context).await,
         Command::Config(args) => config::config(args, context),

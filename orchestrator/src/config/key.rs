@@ -23,6 +23,10 @@ pub enum Key {
     BudgetUsd,
     /// Jobs of a run.
     MaxJobs,
+    /// Ended runs that go by their age.
+    PruneOlderThan,
+    /// Ended runs that go by their number.
+    PruneKeep,
 }
 
 /// What is to be known of a key.
@@ -42,7 +46,7 @@ pub struct KeyInfo {
 
 impl Key {
     /// All keys, in the order in which they are shown.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Store,
         Self::Model,
         Self::Agents,
@@ -52,6 +56,8 @@ impl Key {
         Self::BudgetTokens,
         Self::BudgetUsd,
         Self::MaxJobs,
+        Self::PruneOlderThan,
+        Self::PruneKeep,
     ];
 
     /// What is to be known of it.
@@ -67,6 +73,8 @@ impl Key {
             Self::BudgetTokens => BUDGET_TOKENS,
             Self::BudgetUsd => BUDGET_USD,
             Self::MaxJobs => MAX_JOBS,
+            Self::PruneOlderThan => PRUNE_OLDER_THAN,
+            Self::PruneKeep => PRUNE_KEEP,
         }
     }
 
@@ -78,7 +86,14 @@ impl Key {
             Self::Slots => Some("8".to_owned()),
             Self::Queues => Some("default".to_owned()),
             Self::DrainTimeout => Some("30s".to_owned()),
-            Self::Model | Self::Agents | Self::BudgetTokens | Self::BudgetUsd | Self::MaxJobs => None,
+            Self::Model
+            | Self::Agents
+            | Self::BudgetTokens
+            | Self::BudgetUsd
+            | Self::MaxJobs
+            // Nothing is deleted unless somebody says so.
+            | Self::PruneOlderThan
+            | Self::PruneKeep => None,
         }
     }
 
@@ -150,4 +165,18 @@ const MAX_JOBS: KeyInfo = KeyInfo {
     flag: Some("--max-jobs"),
     form: "a whole number",
     about: "jobs that a run may have if it does not say",
+};
+const PRUNE_OLDER_THAN: KeyInfo = KeyInfo {
+    name: "prune_older_than",
+    variable: "LEGWORK_PRUNE_OLDER_THAN",
+    flag: Some("--older-than"),
+    form: "a duration such as `7d`",
+    about: "how long after its end a run is deleted",
+};
+const PRUNE_KEEP: KeyInfo = KeyInfo {
+    name: "prune_keep",
+    variable: "LEGWORK_PRUNE_KEEP",
+    flag: Some("--keep"),
+    form: "a whole number",
+    about: "how many ended runs are kept, the newest ones",
 };

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 pub use file::parse_file;
 pub use key::Key;
+use legwork_orchestrator::maintenance::Retention;
 use legwork_shared::fault::{Code, Fault};
 pub use place::StorePlace;
 pub use value::{duration_ms, micro_usd};
@@ -83,6 +84,10 @@ pub struct Settings {
     pub budget_micro_usd: Option<u64>,
     /// Jobs that a run may have if it does not say.
     pub max_jobs: Option<u64>,
+    /// How long after its end a run is deleted.
+    pub prune_older_than_ms: Option<u64>,
+    /// How many ended runs are kept.
+    pub prune_keep: Option<u64>,
     /// Every key with its origin, in the order of [`Key::ALL`].
     pub entries: Vec<Entry>,
 }
@@ -117,8 +122,19 @@ impl Settings {
             budget_tokens: found.of(Key::BudgetTokens, value::count)?,
             budget_micro_usd: found.of(Key::BudgetUsd, micro_usd)?,
             max_jobs: found.of(Key::MaxJobs, value::count)?,
+            prune_older_than_ms: found.of(Key::PruneOlderThan, duration_ms)?,
+            prune_keep: found.of(Key::PruneKeep, value::count)?,
             entries,
         })
+    }
+
+    /// Which ended runs to keep.
+    #[must_use]
+    pub fn retention(&self) -> Retention {
+        Retention {
+            older_than_ms: self.prune_older_than_ms,
+            keep: self.prune_keep,
+        }
     }
 }
 

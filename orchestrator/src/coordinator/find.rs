@@ -145,7 +145,7 @@ impl Coordinator {
 
     async fn last(&self) -> Result<RunId, Fault> {
         let query = RunQuery {
-            tenant: self.tenant.clone(),
+            tenant: Some(self.tenant.clone()),
             before: None,
             limit: 1,
         };

@@ -1,5 +1,8 @@
-//! What keeps a store moving when nobody asks: timers, rescues, cascades. Each part is a `tick`; the driver sleeps.
+//! What keeps a store moving when nobody asks: timers, rescues, cascades, retention. Each part is a `tick`; the driver
+//! sleeps.
 
+mod lead;
+pub mod pruner;
 pub mod reaper;
 pub mod timers;
 pub mod tracker;
@@ -8,47 +11,67 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use legwork_shared::id::WorkerId;
 use legwork_shared::store::{Store, StoreError};
+use legwork_shared::time::Timestamp;
 use tokio_util::sync::CancellationToken;
+
+use lead::Leadership;
+pub use pruner::Retention;
 
 /// How soon after a change of the store maintenance looks again: short enough that a skip is seen at once, long enough
 /// that a busy store is not asked after each of thousands of commits.
 const SETTLE_MS: u64 = 50;
 /// How often the driver looks for workers that are gone, and at most how long it sleeps.
 const REAP_MS: u64 = 2_000;
+/// How often it looks for runs that nobody wants to keep any longer.
+const PRUNE_MS: u64 = 60_000;
 
-/// Maintenance of one store by one process. Any number of processes may do it at once: each change is a
-/// compare-and-set, so they only save each other work.
+/// The maintenance of a store by one process. Of all processes that share a store one does it at a time; when it is gone,
+/// another notices within seconds. Two that do it at once do no harm: each change is a compare-and-set.
 pub struct Maintenance {
-    store: Arc<dyn Store>,
-    presence: PathBuf,
-    host: String,
+    /// What to maintain.
+    pub store: Arc<dyn Store>,
+    /// The worker of this process, in whose name it leads.
+    pub worker: WorkerId,
+    /// The folder of the workers' lock files, where there is one.
+    pub presence: Option<PathBuf>,
+    /// What this machine is called in the records of its workers.
+    pub machine: String,
+    /// Which ended runs to keep.
+    pub retention: Retention,
+}
+
+/// What one process remembers from round to round.
+#[derive(Default)]
+struct Memory {
+    leadership: Leadership,
+    reaped: Option<Timestamp>,
+    pruned: Option<Timestamp>,
+}
+
+/// Whether something that is done every `period_ms` is to be done at `now`.
+fn is_time(last: Option<Timestamp>, period_ms: u64, now: Timestamp) -> bool {
+    last.is_none_or(|at| now.since_ms(at) >= period_ms)
 }
 
 impl Maintenance {
-    /// Maintenance of `store`. `presence` is the folder of the workers' lock files, `host` the name by which workers of
-    /// this machine are on record.
-    #[must_use]
-    pub fn new(store: Arc<dyn Store>, presence: PathBuf, host: String) -> Self {
-        Self { store, presence, host }
-    }
-
     /// Takes back at once what workers of this machine held that are gone.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be used.
     pub async fn reap(&self) -> Result<usize, StoreError> {
-        reaper::tick(self.store.as_ref(), &self.presence, &self.host).await
+        reaper::tick(self.store.as_ref(), self.presence.as_deref(), &self.machine).await
     }
 
     /// Works until `shutdown`. A store that cannot be used is reported once and tried again.
     pub async fn drive(self, shutdown: CancellationToken) {
         let mut changes = self.store.changes();
         let mut failing = false;
-        let mut reaped = None;
+        let mut memory = Memory::default();
         while !shutdown.is_cancelled() {
             changes.mark_unchanged();
-            let answer = self.round(&mut reaped).await;
+            let answer = self.round(&mut memory).await;
             match &answer {
                 Err(error) if !failing => tracing::warn!(%error, "maintenance cannot use the store; it tries again"),
                 Ok(_) if failing => tracing::info!("maintenance can use the store again"),
@@ -59,19 +82,32 @@ impl Maintenance {
             tokio::select! {
                 () = shutdown.cancelled() => {}
                 () = tokio::time::sleep(sleep) => {}
-                Ok(()) = changes.changed() => tokio::time::sleep(Duration::from_millis(SETTLE_MS)).await,
+                // Whoever does not lead leaves the changes to who does.
+                Ok(()) = changes.changed(), if memory.leadership.is_ours() => {
+                    tokio::time::sleep(Duration::from_millis(SETTLE_MS)).await;
+                }
             }
         }
+        memory.leadership.resign(self.store.as_ref(), self.worker).await;
     }
 
     /// One round of everything; returns how long nothing falls due, at most [`REAP_MS`].
-    async fn round(&self, reaped: &mut Option<legwork_shared::time::Timestamp>) -> Result<u64, StoreError> {
+    async fn round(&self, memory: &mut Memory) -> Result<u64, StoreError> {
         let now = self.store.now();
-        if reaped.is_none_or(|at| now.since_ms(at) >= REAP_MS) {
+        // The lock files of a machine are seen from there alone, so that each looks after its own workers.
+        if is_time(memory.reaped, REAP_MS, now) {
             self.reap().await?;
-            *reaped = Some(now);
+            memory.reaped = Some(now);
+        }
+        let lead = memory.leadership.tick(self.store.as_ref(), self.worker, now).await?;
+        if lead.holder != self.worker {
+            return Ok(lead.until.since_ms(self.store.now()).min(REAP_MS));
         }
         let next = timers::tick(self.store.as_ref(), now).await?;
+        if is_time(memory.pruned, PRUNE_MS, now) {
+            pruner::tick(self.store.as_ref(), &self.retention, now).await?;
+            memory.pruned = Some(now);
+        }
         Ok(next.map_or(REAP_MS, |at| at.since_ms(self.store.now())).min(REAP_MS))
     }
 }

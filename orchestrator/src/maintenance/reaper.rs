@@ -4,6 +4,7 @@ use std::path::Path;
 
 use legwork_shared::store::presence::Presence;
 use legwork_shared::store::{Store, StoreError};
+use legwork_shared::time::Timestamp;
 
 use super::timers::lose;
 use crate::change::change_all;
@@ -15,13 +16,16 @@ const FORGET_MS: u64 = 24 * 60 * 60 * 1_000;
 ///
 /// # Errors
 /// [`StoreError`]; what was not done is done by the next tick.
-pub async fn tick(store: &dyn Store, presence: &Path, host: &str) -> Result<usize, StoreError> {
+pub async fn tick(store: &dyn Store, presence: Option<&Path>, machine: &str) -> Result<usize, StoreError> {
     let mut taken = 0;
     for worker in store.workers().await? {
         let silent = store.now().since_ms(worker.seen_at) > FORGET_MS;
-        if silent || worker.host == host && Presence::is_gone(presence, worker.id) {
+        let is_ours = worker.machine.as_deref() == Some(machine);
+        if silent || is_ours && presence.is_some_and(|folder| Presence::is_gone(folder, worker.id)) {
             let jobs = store.held(worker.id).await?;
             taken += change_all(store, &jobs, lose).await?.len();
+            // If it led, somebody else shall do so now.
+            store.lead(worker.id, Timestamp(0)).await?;
             store.remove_worker(worker.id).await?;
             tracing::info!(worker.id = %worker.id, jobs = jobs.len(), "worker {} is gone", worker.name);
         }

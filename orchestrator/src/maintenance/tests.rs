@@ -1,10 +1,12 @@
 //! What happens by itself when time passes or a worker is lost.
 
-use legwork_shared::job::{FailReason, JobError, JobState, Outcome, Severity, Verdict};
-use legwork_shared::store::WorkerRecord;
+use legwork_shared::id::WorkerId;
+use legwork_shared::job::{FailReason, JobError, JobResult, JobState, Outcome, Severity, Verdict};
 use legwork_shared::store::presence::Presence;
+use legwork_shared::store::{RunQuery, WorkerRecord};
 
-use super::{reaper, timers};
+use super::lead::Leadership;
+use super::{Retention, pruner, reaper, timers};
 use crate::testing::{START, World};
 
 const ONE: &str = "jobs: [{id: a, description: x, limits: {queue_timeout_ms: 5000}}]";
@@ -98,27 +100,144 @@ async fn a_worker_of_this_machine_that_is_gone_gives_its_jobs_back_at_once() {
         id: world.worker,
         name: "w".into(),
         host: "here".into(),
+        machine: Some("this one".into()),
         pid: 1,
         version: "0".into(),
         slots: 1,
         queues: vec!["default".into()],
         started_at: START,
         seen_at: START,
+        clock_ahead_ms: 0,
     };
     world.store.put_worker(&record).await.expect("recorded");
     let folder = std::env::temp_dir().join(format!("legwork-reaper-{}", legwork_shared::clock::entropy()));
     let held = Presence::hold(&folder, world.worker).expect("held");
-    let tick = |host: &'static str| reaper::tick(world.store.as_ref(), &folder, host);
-    assert_eq!(tick("here").await, Ok(0), "it is there");
+    world.store.lead(world.worker, START + 60_000).await.expect("asked");
+    let tick = |machine: &'static str| reaper::tick(world.store.as_ref(), Some(&folder), machine);
+    assert_eq!(tick("this one").await, Ok(0), "it is there");
     drop(held);
     assert_eq!(
-        tick("elsewhere").await,
+        tick("another one").await,
         Ok(0),
         "another machine's worker is judged by its leases alone"
     );
-    assert_eq!(tick("here").await, Ok(1));
-    assert_eq!(tick("here").await, Ok(0));
+    assert_eq!(reaper::tick(world.store.as_ref(), None, "this one").await, Ok(0));
+    assert!(world.store.leader().await.expect("read").is_some());
+    assert_eq!(tick("this one").await, Ok(1));
+    assert_eq!(tick("this one").await, Ok(0));
+    assert_eq!(world.store.leader().await, Ok(None), "it leads no more");
     assert_eq!(world.job(run, "a").await.state(), JobState::Queued);
     assert_eq!(world.store.workers().await, Ok(vec![]));
     std::fs::remove_dir_all(&folder).expect("cleaned up");
+}
+
+#[tokio::test]
+async fn one_at_a_time_leads_and_its_loss_is_noticed_within_seconds() {
+    let world = World::new();
+    let workers = [1, 2].map(|n| WorkerId::nth(START, n, 0));
+    let mut known = [Leadership::default(), Leadership::default()];
+    for _ in 0..20 {
+        for (worker, leadership) in workers.iter().zip(&mut known) {
+            let lead = leadership
+                .tick(world.store.as_ref(), *worker, world.store.now())
+                .await
+                .expect("asked");
+            assert_eq!(lead.holder, workers[0], "the first one keeps the lead");
+        }
+        assert_eq!(known.each_ref().map(Leadership::is_ours), [true, false]);
+        world.clock.advance_ms(1_000);
+    }
+    // The first one is gone without a word.
+    let lost_at = world.store.now();
+    while !known[1].is_ours() {
+        let now = world.clock.advance_ms(500);
+        known[1]
+            .tick(world.store.as_ref(), workers[1], now)
+            .await
+            .expect("asked");
+        assert!(now.since_ms(lost_at) <= 6_000, "nobody leads");
+    }
+    // When it comes back, it learns that it leads no more.
+    let lead = known[0]
+        .tick(world.store.as_ref(), workers[0], world.store.now())
+        .await
+        .expect("asked");
+    assert_eq!((lead.holder, known[0].is_ours()), (workers[1], false));
+    let [first, second] = known;
+    first.resign(world.store.as_ref(), workers[0]).await;
+    assert!(world.store.leader().await.expect("read").is_some());
+    second.resign(world.store.as_ref(), workers[1]).await;
+    assert_eq!(world.store.leader().await, Ok(None), "nobody has to wait");
+}
+
+const AFTER: Retention = Retention {
+    older_than_ms: Some(3_000),
+    keep: None,
+};
+
+#[tokio::test]
+async fn d55_what_an_open_job_needs_is_kept_and_goes_with_its_run() {
+    let world = World::new();
+    let run = world
+        .submit("jobs: [{id: a, description: x}, {id: c, description: x}, {id: b, description: x, depends_on: [a, c]}]")
+        .await
+        .run;
+    let claimed = world.claim().await;
+    world
+        .settle(&claimed[0], Verdict::Succeeded(JobResult::default()))
+        .await;
+    for _ in 0..15 {
+        let now = world.clock.advance_ms(1_000);
+        assert_eq!(pruner::tick(world.store.as_ref(), &AFTER, now).await, Ok(0));
+    }
+    world
+        .settle(&claimed[1], Verdict::Succeeded(JobResult::default()))
+        .await;
+    assert_eq!(world.work(|_| false).await, ["b"], "it had its parents' results");
+    let now = world.clock.advance_ms(2_999);
+    assert_eq!(pruner::tick(world.store.as_ref(), &AFTER, now).await, Ok(0));
+    let now = world.clock.advance_ms(1);
+    assert_eq!(pruner::tick(world.store.as_ref(), &AFTER, now).await, Ok(1));
+    assert_eq!(world.store.run(run).await, Ok(None));
+}
+
+#[tokio::test]
+async fn the_newest_ended_runs_are_kept_and_open_ones_do_not_count() {
+    let world = World::new();
+    let mut runs = Vec::new();
+    for _ in 0..6 {
+        runs.push(world.submit(ONE).await.run);
+        world.clock.advance_ms(10);
+    }
+    let claimed = world.claim().await;
+    for claimed in claimed.iter().filter(|claimed| claimed.job.run != runs[4]) {
+        world.settle(claimed, Verdict::Succeeded(JobResult::default())).await;
+    }
+    let keep = Retention {
+        older_than_ms: None,
+        keep: Some(2),
+    };
+    let found = pruner::prunable(world.store.as_ref(), &keep, world.store.now(), 2)
+        .await
+        .expect("read");
+    let found: Vec<_> = found.into_iter().map(|found| found.view.run.id).collect();
+    assert_eq!(found, [runs[2], runs[1]]);
+    assert_eq!(
+        pruner::tick(world.store.as_ref(), &keep, world.store.now()).await,
+        Ok(3)
+    );
+    let left = world
+        .store
+        .runs(&RunQuery {
+            limit: 9,
+            ..RunQuery::default()
+        })
+        .await
+        .expect("read");
+    let left: Vec<_> = left.items.iter().map(|view| view.run.id).collect();
+    assert_eq!(left, [runs[5], runs[4], runs[3]]);
+    assert_eq!(
+        pruner::tick(world.store.as_ref(), &Retention::default(), START + u64::MAX).await,
+        Ok(0)
+    );
 }

@@ -12,6 +12,7 @@ mod status;
 mod style;
 mod table;
 mod tree;
+mod workers;
 
 pub use ending::{ending, results_text, run_ending};
 pub use event::event_line;
@@ -21,6 +22,7 @@ pub use status::{job_list, run_list, status_text, summary_line};
 pub use style::{dim, paint_job_state, paint_run_state, strong, symbol, without_controls};
 pub use table::Table;
 pub use tree::{Size, tree};
+pub use workers::worker_list;
 
 #[cfg(test)]
 mod samples;

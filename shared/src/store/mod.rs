@@ -17,7 +17,7 @@ mod work_signal;
 
 pub use error::StoreError;
 pub use query::{
-    ClaimRequest, Claimed, Commit, Due, EventRecord, Extension, JobQuery, Match, Page, RunQuery, WorkerRecord,
+    ClaimRequest, Claimed, Commit, Due, EventRecord, Extension, JobQuery, Lead, Match, Page, RunQuery, WorkerRecord,
 };
 pub use work_signal::WorkSignal;
 
@@ -113,6 +113,9 @@ pub trait Store: Send + Sync + 'static {
     /// A run's events after number `after`, at most `limit`.
     async fn events(&self, run: RunId, after: u64, limit: usize) -> Result<Vec<EventRecord>, StoreError>;
 
+    /// The newest event of a run.
+    async fn last_event(&self, run: RunId) -> Result<Option<EventRecord>, StoreError>;
+
     /// The published file at that path of a run's workspace.
     async fn file(&self, run: RunId, path: &str) -> Result<Option<FileRecord>, StoreError>;
 
@@ -139,4 +142,21 @@ pub trait Store: Send + Sync + 'static {
 
     /// All workers on record, ordered by id.
     async fn workers(&self) -> Result<Vec<WorkerRecord>, StoreError>;
+
+    /// Asks for the lead of maintenance until `until`, and tells who has it now.
+    ///
+    /// Whoever asks gets it, unless another holds it and it has not lapsed. One who holds it keeps it until the new
+    /// moment; one that has passed gives it up. It survives a crash of its holder until it lapses.
+    async fn lead(&self, who: WorkerId, until: Timestamp) -> Result<Lead, StoreError>;
+
+    /// Who leads maintenance now; nobody, if the lead has lapsed.
+    async fn leader(&self) -> Result<Option<Lead>, StoreError>;
+
+    /// Deletes a run that has ended, if its newest event has the number `last`: its jobs and their graph, journals and
+    /// mail, its files and its log, and the idempotency keys that stand for it.
+    ///
+    /// A run with a younger event, or with a job that has not ended, is a [`StoreError::Conflict`] and stays whole. One
+    /// that is not there is no error. A long one may be deleted in parts: from the first on it is not there any more,
+    /// and what a crash has left of it goes with the next call.
+    async fn prune(&self, run: RunId, last: u64) -> Result<(), StoreError>;
 }

@@ -58,15 +58,26 @@ impl Drop for Presence {
     }
 }
 
+/// Where a machine that has one keeps its id.
+const MACHINE_ID: &str = "/etc/machine-id";
+/// Where the kernel tells the host's name.
+const HOST_NAME: &str = "/proc/sys/kernel/hostname";
+
 /// What tells this machine from others that share a store: its machine id, or its host name where it has none.
 #[must_use]
+pub fn machine() -> String {
+    word_in(MACHINE_ID).unwrap_or_else(host)
+}
+
+/// What people call this machine.
+#[must_use]
 pub fn host() -> String {
-    ["/etc/machine-id", "/proc/sys/kernel/hostname"]
-        .iter()
-        .filter_map(|path| std::fs::read_to_string(path).ok())
-        .map(|text| text.trim().to_owned())
-        .find(|text| !text.is_empty())
-        .unwrap_or_else(|| "localhost".to_owned())
+    word_in(HOST_NAME).unwrap_or_else(|| "localhost".to_owned())
+}
+
+fn word_in(path: &str) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
 fn file_of(folder: &Path, id: WorkerId) -> PathBuf {

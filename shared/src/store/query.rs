@@ -100,8 +100,8 @@ pub struct JobQuery {
 /// Which runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunQuery {
-    /// Only of this tenant.
-    pub tenant: String,
+    /// Only of this tenant; of all tenants if absent.
+    pub tenant: Option<String>,
     /// Only older than this one.
     pub before: Option<RunId>,
     /// At most how many.
@@ -160,8 +160,11 @@ pub struct WorkerRecord {
     pub id: WorkerId,
     /// What a person calls it.
     pub name: String,
-    /// The host it runs on.
+    /// The name of the host it runs on.
     pub host: String,
+    /// The machine on which its lock file tells whether it is there; absent where only its heartbeat tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// Its process id there.
     pub pid: u32,
     /// The version of its binary.
@@ -174,4 +177,43 @@ pub struct WorkerRecord {
     pub started_at: Timestamp,
     /// When it was last heard of.
     pub seen_at: Timestamp,
+    /// How far the clock of its host was ahead of the store's then, in milliseconds; negative where it was behind.
+    #[serde(default)]
+    pub clock_ahead_ms: i64,
+}
+
+/// Who leads maintenance, and until when if he does not say so again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lead {
+    /// The worker.
+    pub holder: WorkerId,
+    /// When the lead lapses.
+    pub until: Timestamp,
+}
+
+impl Lead {
+    /// Who leads after `holder` has asked at `now` for the lead until `until`, where it was `before`.
+    #[must_use]
+    pub fn after(before: Option<Self>, holder: WorkerId, until: Timestamp, now: Timestamp) -> Self {
+        match before {
+            Some(lead) if lead.holder != holder && lead.until > now => lead,
+            Some(_) | None => Self { holder, until },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_workers_of_other_versions_are_read() {
+        let old = r#"{"id":"wrk_01hf7ymc00e008000000000000","name":"w","host":"here","pid":7,"version":"0.0.9","slots":2,
+            "queues":["default"],"started_at":5,"seen_at":6}"#;
+        let worker: WorkerRecord = serde_json::from_str(old).expect("an older record");
+        assert_eq!((worker.machine, worker.clock_ahead_ms), (None, 0));
+        let new = old.replacen('{', r#"{"moods":["busy"],"machine":"m","#, 1);
+        let worker: WorkerRecord = serde_json::from_str(&new).expect("a newer record");
+        assert_eq!(worker.machine.as_deref(), Some("m"));
+    }
 }

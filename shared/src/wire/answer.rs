@@ -7,6 +7,7 @@ use crate::fault::Fault;
 use crate::id::{JobId, RunId, UpdateId};
 use crate::job::JobState;
 use crate::run::RunState;
+use crate::time::Timestamp;
 
 /// What a submit made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,6 +64,30 @@ pub struct Updated {
 pub struct Retried {
     /// The job, and those that its failure had skipped.
     pub jobs: Vec<JobId>,
+}
+
+/// What a prune deleted, or would delete.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pruned {
+    /// The runs.
+    pub runs: Vec<PrunedRun>,
+    /// Whether nothing was deleted, because only a look was wanted.
+    pub dry_run: bool,
+}
+
+/// A run that a prune deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrunedRun {
+    /// Its id.
+    pub id: RunId,
+    /// What it was about, in a line.
+    pub title: String,
+    /// How it had ended.
+    pub state: RunState,
+    /// How many jobs it had.
+    pub jobs: u64,
+    /// When its last job ended.
+    pub ended_at_ms: Timestamp,
 }
 
 /// What a run or one of its jobs found.

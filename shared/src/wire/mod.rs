@@ -10,9 +10,12 @@ mod job;
 mod run;
 mod worker;
 
-pub use answer::{Cancelled, CancelledJob, Failure, ResultView, Retried, RunResult, Submitted, SubmittedJob, Updated};
+pub use answer::{
+    Cancelled, CancelledJob, Failure, Pruned, PrunedRun, ResultView, Retried, RunResult, Submitted, SubmittedJob,
+    Updated,
+};
 pub use event::EventView;
 pub use figures::{AgentFigures, Totals, Troubles};
 pub use job::{DependsOn, JobView};
 pub use run::{JobList, RunList, RunStatus, RunSummary};
-pub use worker::{WorkerHealth, WorkerView};
+pub use worker::{WorkerHealth, WorkerList, WorkerView};

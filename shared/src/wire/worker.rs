@@ -15,6 +15,17 @@ pub enum WorkerHealth {
     Silent,
 }
 
+impl WorkerHealth {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Alive => "alive",
+            Self::Silent => "silent",
+        }
+    }
+}
+
 /// A worker process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerView {
@@ -40,4 +51,15 @@ pub struct WorkerView {
     pub started_at_ms: Timestamp,
     /// When it was last heard of.
     pub seen_at_ms: Timestamp,
+    /// How far the clock of its host was ahead of the store's then; negative where it was behind.
+    pub clock_ahead_ms: i64,
+    /// Whether its process does the maintenance of the store.
+    pub leads: bool,
+}
+
+/// All workers on record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerList {
+    /// The workers, longest running first.
+    pub workers: Vec<WorkerView>,
 }

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use anyhow::Result;
 use async_trait::async_trait;
-use legwork_orchestrator::maintenance::Maintenance;
+use legwork_orchestrator::maintenance::{Maintenance, Retention};
 use legwork_shared::budget::{JobLimits, Reservation, Usage};
 use legwork_shared::job::{BlockedOn, FailReason, JobError, JobResult, JobSpec, Progress, Verdict};
 use legwork_shared::store::Store;
-use legwork_shared::store::presence::host;
+use legwork_shared::store::presence::machine;
 use legwork_worker::attempt::{AfterSubmit, Attempt, AttemptError, ChildJob, Report};
 use legwork_worker::runner::{Runner, Runners};
 use legwork_worker::workspace::{Artifacts, VPath};
@@ -212,8 +212,14 @@ pub async fn work(store: Arc<dyn Store>, folder: &Path, lease_ms: u64, slots: us
     let shutdown = Shutdown::new();
     tokio::spawn(shutdown.on_signals()?);
     let ended = CancellationToken::new();
-    let maintenance = Maintenance::new(store, presence, host()).drive(ended.clone());
-    let maintenance = tokio::spawn(maintenance);
+    let maintenance = Maintenance {
+        store,
+        worker: worker.id(),
+        presence: Some(presence),
+        machine: machine(),
+        retention: Retention::default(),
+    };
+    let maintenance = tokio::spawn(maintenance.drive(ended.clone()));
     worker.run(shutdown).await?;
     ended.cancel();
     maintenance.await?;

@@ -80,7 +80,7 @@ impl History {
         let mut before = None;
         loop {
             let query = RunQuery {
-                tenant: DEFAULT_TENANT.to_owned(),
+                tenant: Some(DEFAULT_TENANT.to_owned()),
                 before,
                 limit: PAGE,
             };

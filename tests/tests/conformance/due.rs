@@ -163,12 +163,14 @@ pub async fn a_worker_is_on_record_until_it_is_removed(world: &World) {
         id: WorkerId::nth(world.now(), n, 0),
         name: format!("worker {n}"),
         host: "here".to_owned(),
+        machine: Some("a machine".to_owned()),
         pid: 17,
         version: "0.1.0".to_owned(),
         slots: 4,
         queues: vec!["default".to_owned()],
         started_at: world.now(),
         seen_at,
+        clock_ahead_ms: -7,
     };
     let (low, high) = (record(1, world.now()), record(2, world.now()));
     for worker in [&high, &low] {

@@ -129,6 +129,75 @@ fn a_file_of_a_newer_format_is_refused_and_left_as_it_is() {
     assert!(std::fs::read(&path).unwrap() == before, "the file has changed");
 }
 
+/// The script of the first format, as it was released.
+const FIRST_FORMAT: &str = "migrations/V1__runs_and_jobs.sql";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn d54_a_file_of_the_first_format_is_brought_forward_and_its_jobs_go_on() {
+    let mut world = World::on(Engine::Sqlite).await;
+    let path = world.path().with_file_name("old.db");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../shared")
+        .join(FIRST_FORMAT);
+    let conn = Connection::open(&path).unwrap();
+    conn.execute_batch(&std::fs::read_to_string(script).unwrap()).unwrap();
+    conn.pragma_update(None, "user_version", 1).unwrap();
+    conn.pragma_update(None, "application_id", 0x4c47_574b).unwrap();
+    // What the first version would have written: a job in each state that matters, under a key.
+    let (made, job) = world.submit_one("queued").await;
+    let (_, running) = world.submit_one("running").await;
+    world.claim(1).await;
+    conn.execute("ATTACH ?1 AS made", [world.path().to_str().unwrap()])
+        .unwrap();
+    for table in ["agent", "run", "job", "job_spec", "event"] {
+        let columns: String = conn
+            .query_row("SELECT group_concat(name) FROM pragma_table_info(?1)", [table], |row| {
+                row.get(0)
+            })
+            .unwrap();
+        conn.execute_batch(&format!(
+            "INSERT INTO {table} ({columns}) SELECT {columns} FROM made.{table}"
+        ))
+        .unwrap();
+    }
+    drop(conn);
+    let before = world.snapshot(made.id).await;
+    world.store = Arc::new(open(&path, world.clock.clone()).unwrap());
+    assert_eq!(world.snapshot(made.id).await, before);
+    let states = [job.id, running.id].map(|id| (id, world.store.clone()));
+    for (id, store) in states {
+        let found = store.job(id).await.unwrap().unwrap().state();
+        assert!(matches!(found, JobState::Queued | JobState::Running), "{found}");
+    }
+    crate::upkeep::finish_all(&world).await;
+    assert_eq!(world.store.leader().await, Ok(None));
+    assert!(count(&path, "SELECT user_version FROM pragma_user_version") > 1);
+    // Brought forward once: whoever comes next finds nothing to do.
+    drop(open(&path, clock()).unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_deleted_leaves_room_that_goes_back_to_the_file_system() {
+    let world = World::on(Engine::Sqlite).await;
+    let pages = || count(&world.path(), "SELECT page_count FROM pragma_page_count");
+    let mut runs = Vec::new();
+    for _ in 0..40 {
+        let run = world.run();
+        let mut spec = make::spec("a");
+        spec.description = "long ".repeat(4_000);
+        let job = world.queued(&run, spec);
+        world.submit(&run, &[job], &[]).await;
+        runs.push(run.id);
+    }
+    crate::upkeep::finish_all(&world).await;
+    let full = pages();
+    for run in runs {
+        assert_eq!(crate::upkeep::prune(&world, run).await, Ok(()));
+    }
+    let left = pages();
+    assert!(left * 4 < full, "{left} of {full} pages are left");
+}
+
 #[test]
 fn a_database_of_another_program_is_refused_and_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();

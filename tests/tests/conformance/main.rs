@@ -22,6 +22,7 @@ mod read;
 mod release;
 mod server;
 mod text;
+mod upkeep;
 mod world;
 
 /// Makes a test of each case on each engine: `memory::commit::…`, `sqlite::commit::…`, `redis::commit::…`.
@@ -123,6 +124,16 @@ on_every_engine! {
         a_cascade_stands_until_it_is_done
         the_jobs_that_a_worker_holds_are_its_running_ones
         a_worker_is_on_record_until_it_is_removed
+    }
+    upkeep {
+        the_lead_goes_to_who_asks_first_and_stays_until_it_lapses
+        a_lead_is_kept_by_asking_again_and_given_up_by_a_moment_that_has_passed
+        of_many_that_ask_for_the_lead_at_once_one_gets_it
+        the_newest_event_of_a_run_is_told
+        an_ended_run_is_deleted_with_all_that_is_kept_of_it
+        a_run_that_has_not_ended_or_was_changed_since_stays_whole
+        a_run_that_is_gone_is_deleted_without_effect_and_takes_nothing_up_again
+        a_long_run_is_deleted_to_its_last_job
     }
     changes {
         a_commit_shows_at_once

@@ -47,19 +47,21 @@ pub async fn runs_of_a_tenant_are_listed_newest_first(world: &World) {
         world.submit(&run, &[], &[]).await;
         runs.push(run.id);
     }
-    let list = |before, limit| async move {
+    let list_of = |tenant: Option<&'static str>, before, limit| async move {
         let query = RunQuery {
-            tenant: "default".to_owned(),
+            tenant: tenant.map(str::to_owned),
             before,
             limit,
         };
         let page = world.store.runs(&query).await.unwrap();
         (page.items.iter().map(|view| view.run.id).collect::<Vec<_>>(), page.more)
     };
+    let list = |before, limit| list_of(Some("default"), before, limit);
     assert_eq!(list(None, 9).await, (vec![runs[4], runs[3], runs[1], runs[0]], false));
     assert_eq!(list(None, 3).await, (vec![runs[4], runs[3], runs[1]], true));
     assert_eq!(list(Some(runs[1]), 3).await, (vec![runs[0]], false));
     assert_eq!(list(Some(runs[0]), 3).await, (vec![], false));
+    assert_eq!(list_of(None, Some(runs[4]), 2).await, (vec![runs[3], runs[2]], true));
 }
 
 pub async fn the_state_of_a_run_is_that_of_its_result_jobs(world: &World) {

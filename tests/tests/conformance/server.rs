@@ -281,3 +281,58 @@ async fn a_server_that_is_not_there_is_not_waited_for_without_patience() {
     let error = refusal("unix:///nowhere/redis.sock").await;
     assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}");
 }
+
+/// The keys of the store, without what the server remembers of callers.
+fn keys(world: &World) -> BTreeSet<String> {
+    let answer = world.server().ask("KEYS {lw*").unwrap();
+    let lines = answer.lines().filter(|line| line.starts_with("{lw"));
+    lines
+        .filter(|line| !line.contains(":i:"))
+        .map(|line| line.chars().filter(char::is_ascii_graphic).collect())
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_deleted_leaves_no_key_behind() {
+    let world = World::on(Engine::Redis).await;
+    for _ in 0..2 {
+        crate::upkeep::an_ended_run_is_deleted_with_all_that_is_kept_of_it(&world).await;
+        let runs = world.store.resolve("run_", 9).await.unwrap().runs;
+        crate::upkeep::finish_all(&world).await;
+        for run in runs {
+            assert_eq!(crate::upkeep::prune(&world, run).await, Ok(()));
+        }
+        let left = keys(&world);
+        let kinds: BTreeSet<&str> = left.iter().filter_map(|key| key.split(':').next_back()).collect();
+        // The tenants there were, the agents, and what the store says of itself.
+        assert!(
+            left.iter()
+                .all(|key| key.ends_with(":settings") || key.ends_with(":t") || key.contains(":g:")),
+            "{kinds:?} {left:?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_crash_has_left_of_a_deleted_run_goes_with_the_next_one() {
+    let world = World::on(Engine::Redis).await;
+    let (first, job) = world.submit_one("a").await;
+    let (second, _) = world.submit_one("b").await;
+    crate::upkeep::finish_all(&world).await;
+    // As far as the first call of a long run comes: the run is gone, its jobs are not.
+    let id: String = first
+        .id
+        .as_bytes()
+        .iter()
+        .map(|byte| format!("\\x{byte:02x}"))
+        .collect();
+    for command in [
+        format!(r#"DEL "{{lw:0}}:r:{id}""#),
+        format!(r#"SADD {{lw:0}}:gone "{id}""#),
+    ] {
+        assert_eq!(world.server().ask(&command).as_deref(), Some(":1\r\n"), "{command}");
+    }
+    assert!(world.store.job(job.id).await.unwrap().is_some());
+    assert_eq!(crate::upkeep::prune(&world, second.id).await, Ok(()));
+    assert_eq!(world.store.job(job.id).await, Ok(None));
+}

@@ -7,6 +7,7 @@ mod crowd;
 mod delegation;
 mod locked;
 mod plans;
+mod pool;
 mod readme;
 mod refusals;
 mod report;

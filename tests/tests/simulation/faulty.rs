@@ -11,8 +11,8 @@ use legwork_shared::id::{JobId, RunId, WorkerId};
 use legwork_shared::job::{Job, LeaseToken, Mail};
 use legwork_shared::run::RunView;
 use legwork_shared::store::{
-    ClaimRequest, Claimed, Commit, Due, EventRecord, Extension, JobQuery, Match, Page, RunQuery, Store, StoreError,
-    WorkerRecord,
+    ClaimRequest, Claimed, Commit, Due, EventRecord, Extension, JobQuery, Lead, Match, Page, RunQuery, Store,
+    StoreError, WorkerRecord,
 };
 use legwork_shared::time::Timestamp;
 use legwork_tests::chance::Chance;
@@ -254,5 +254,21 @@ impl Store for Faulty {
 
     async fn workers(&self) -> Result<Vec<WorkerRecord>, StoreError> {
         through!(self, workers())
+    }
+
+    async fn last_event(&self, run: RunId) -> Result<Option<EventRecord>, StoreError> {
+        through!(self, last_event(run))
+    }
+
+    async fn lead(&self, who: WorkerId, until: Timestamp) -> Result<Lead, StoreError> {
+        through!(self, lead(who, until))
+    }
+
+    async fn leader(&self) -> Result<Option<Lead>, StoreError> {
+        through!(self, leader())
+    }
+
+    async fn prune(&self, run: RunId, last: u64) -> Result<(), StoreError> {
+        through!(self, prune(run, last))
     }
 }

@@ -10,8 +10,8 @@ use legwork_shared::id::{JobId, RunId, WorkerId};
 use legwork_shared::job::{EventKind, Job, LeaseToken, Mail, Phase};
 use legwork_shared::run::RunView;
 use legwork_shared::store::{
-    ClaimRequest, Claimed, Commit, Due, EventRecord, Extension, JobQuery, Match, Page, RunQuery, Store, StoreError,
-    WorkerRecord,
+    ClaimRequest, Claimed, Commit, Due, EventRecord, Extension, JobQuery, Lead, Match, Page, RunQuery, Store,
+    StoreError, WorkerRecord,
 };
 use legwork_shared::time::Timestamp;
 use tokio::sync::watch;
@@ -212,5 +212,21 @@ impl Store for Flawed {
 
     async fn workers(&self) -> Result<Vec<WorkerRecord>, StoreError> {
         self.inner.workers().await
+    }
+
+    async fn last_event(&self, run: RunId) -> Result<Option<EventRecord>, StoreError> {
+        self.inner.last_event(run).await
+    }
+
+    async fn lead(&self, who: WorkerId, until: Timestamp) -> Result<Lead, StoreError> {
+        self.inner.lead(who, until).await
+    }
+
+    async fn leader(&self) -> Result<Option<Lead>, StoreError> {
+        self.inner.leader().await
+    }
+
+    async fn prune(&self, run: RunId, last: u64) -> Result<(), StoreError> {
+        self.inner.prune(run, last).await
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use legwork_shared::clock::{Clock as _, SystemClock};
 use legwork_shared::job::LeaseToken;
 use legwork_shared::store::{Extension, Store, StoreError, WorkerRecord};
 use legwork_shared::time::Timestamp;
@@ -162,6 +163,7 @@ impl Keeper {
     async fn renew(&mut self) -> bool {
         let now = self.store.now();
         self.worker.seen_at = now;
+        self.worker.clock_ahead_ms = SystemClock.now().ahead_ms(now);
         let renewed = async {
             self.extend(now + self.lease_ms).await?;
             self.store.put_worker(&self.worker).await

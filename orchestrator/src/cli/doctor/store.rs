@@ -4,13 +4,12 @@ use std::path::Path;
 
 use legwork_shared::fault::Fault;
 use legwork_shared::job::JobState;
-use legwork_shared::store::presence::{Presence, host};
 use legwork_shared::store::sqlite::SqliteStore;
 use legwork_shared::store::{JobQuery, Store, StoreError, WorkerRecord};
-use legwork_worker::attempt::Host;
+use legwork_shared::wire::WorkerHealth;
 
 use super::Finding;
-use crate::cli::base::Context;
+use crate::cli::base::{Context, health};
 use crate::config::StorePlace;
 use crate::output::human;
 
@@ -60,7 +59,7 @@ async fn workers(context: &Context, store: &dyn Store) -> Result<Finding, StoreE
     let workers = store.workers().await?;
     let alive: Vec<&WorkerRecord> = workers
         .iter()
-        .filter(|worker| is_alive(context, store, worker))
+        .filter(|worker| health(context, store, worker) == WorkerHealth::Alive)
         .collect();
     let gone = workers.len() - alive.len();
     let states = vec![JobState::Queued, JobState::Running];
@@ -99,16 +98,4 @@ async fn workers(context: &Context, store: &dyn Store) -> Result<Finding, StoreE
             )
         }
     })
-}
-
-/// Of this machine, whoever holds its lock file; of another one, who was heard of while its leases hold.
-fn is_alive(context: &Context, store: &dyn Store, worker: &WorkerRecord) -> bool {
-    match context.presence_folder() {
-        Some(folder) if worker.host == host() => !Presence::is_gone(&folder, worker.id),
-        _ => is_heard_of(store, worker),
-    }
-}
-
-fn is_heard_of(store: &dyn Store, worker: &WorkerRecord) -> bool {
-    store.now().since_ms(worker.seen_at) < Host::LEASE_MS
 }

@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 
 use super::{
-    ClaimRequest, Claimed, Commit, Due, EventRecord, Extension, JobQuery, Match, Page, RunQuery, Store, StoreError,
-    WorkerRecord,
+    ClaimRequest, Claimed, Commit, Due, EventRecord, Extension, JobQuery, Lead, Match, Page, RunQuery, Store,
+    StoreError, WorkerRecord,
 };
 use crate::batch::{Batch, FileRecord, JournalEntry, KeyClaim};
 use crate::clock::Clock;
@@ -140,6 +140,10 @@ impl Store for MemoryStore {
         }))
     }
 
+    async fn last_event(&self, run: RunId) -> Result<Option<EventRecord>, StoreError> {
+        Ok(self.read(|state| state.events.get(&run).and_then(|log| log.last()).cloned()))
+    }
+
     async fn file(&self, run: RunId, path: &str) -> Result<Option<FileRecord>, StoreError> {
         Ok(self.read(|state| state.files.get(&(run, path.to_owned())).cloned()))
     }
@@ -205,6 +209,23 @@ impl Store for MemoryStore {
 
     async fn workers(&self) -> Result<Vec<WorkerRecord>, StoreError> {
         Ok(self.read(|state| state.workers.values().cloned().collect()))
+    }
+
+    async fn lead(&self, who: WorkerId, until: Timestamp) -> Result<Lead, StoreError> {
+        let now = self.now();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let lead = Lead::after(state.lead, who, until, now);
+        state.lead = Some(lead);
+        Ok(lead)
+    }
+
+    async fn leader(&self) -> Result<Option<Lead>, StoreError> {
+        let now = self.now();
+        Ok(self.read(|state| state.lead.filter(|lead| lead.until > now)))
+    }
+
+    async fn prune(&self, run: RunId, last: u64) -> Result<(), StoreError> {
+        self.write(|state| state.prune(run, last))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::dag::{Edge, EdgeKind};
 use crate::id::{JobId, RunId, WorkerId};
 use crate::job::{Job, JobState, Mail, Phase};
 use crate::run::{Run, RunState, RunView};
-use crate::store::{Due, EventRecord, JobQuery, Page, RunQuery, WorkerRecord};
+use crate::store::{Due, EventRecord, JobQuery, Lead, Page, RunQuery, WorkerRecord};
 use crate::time::Timestamp;
 
 /// Everything that is kept.
@@ -33,6 +33,7 @@ pub(super) struct State {
     pub keys: BTreeMap<(String, String), KeyClaim>,
     pub cascades: BTreeSet<JobId>,
     pub workers: BTreeMap<WorkerId, WorkerRecord>,
+    pub lead: Option<Lead>,
 }
 
 impl State {
@@ -83,7 +84,10 @@ impl State {
     }
 
     pub fn runs_page(&self, query: &RunQuery) -> Page<RunView> {
-        let matches = |run: &&Arc<Run>| run.tenant == query.tenant && query.before.is_none_or(|before| run.id < before);
+        let matches = |run: &&Arc<Run>| {
+            query.tenant.as_ref().is_none_or(|tenant| run.tenant == *tenant)
+                && query.before.is_none_or(|before| run.id < before)
+        };
         page(
             self.runs
                 .values()

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::State;
 use crate::batch::{Batch, NewEvent, RunCharge};
+use crate::budget::Counter;
 use crate::dag::Edge;
-use crate::id::JobId;
+use crate::id::{JobId, RunId};
 use crate::job::{self, Command, JobState, LeaseToken, Phase};
 use crate::store::{ClaimRequest, Claimed, Commit, EventRecord, Extension, StoreError};
 use crate::time::Timestamp;
@@ -249,6 +250,38 @@ impl State {
             run,
             dependents: self.dependents(id),
         })
+    }
+
+    pub fn prune(&mut self, run: RunId, last: u64) -> Result<(), StoreError> {
+        if !self.runs.contains_key(&run) {
+            return Ok(());
+        }
+        let newest = self.events.get(&run).map_or(0, Vec::len);
+        let open = self.counters.get(&(run, Counter::Open)).copied().unwrap_or(0);
+        if open > 0 || u64::try_from(newest) != Ok(last) {
+            return Err(conflict(run));
+        }
+        let jobs: Vec<JobId> = self
+            .jobs
+            .values()
+            .filter(|job| job.run == run)
+            .map(|job| job.id)
+            .collect();
+        for id in jobs {
+            self.jobs.remove(&id);
+            self.children.remove(&id);
+            self.unmet.remove(&id);
+            self.journals.remove(&id);
+            self.mail.remove(&id);
+            self.cascades.remove(&id);
+            self.edges.retain(|(child, ..), _| *child != id);
+        }
+        self.runs.remove(&run);
+        self.events.remove(&run);
+        self.counters.retain(|(owner, _), _| *owner != run);
+        self.files.retain(|(owner, _), _| *owner != run);
+        self.keys.retain(|_, claim| claim.run != run);
+        Ok(())
     }
 
     pub fn extend(&mut self, token: LeaseToken, until: Timestamp) -> Extension {

@@ -185,17 +185,19 @@ pub(super) async fn runs(shards: &[Shard], cache: &RunCache, query: &RunQuery) -
     let to = query
         .before
         .map_or_else(Border::highest, |id| Border::beside(id.as_bytes()));
+    let fetch = number(limit.saturating_add(1));
     for shard in shards {
-        let command = redis::cmd("ZREVRANGEBYLEX")
-            .arg(shard.key("t", query.tenant.as_bytes()))
-            .arg(to.0.as_slice())
-            .arg("-")
-            .arg("LIMIT")
-            .arg(0)
-            .arg(i64::try_from(limit.saturating_add(1)).unwrap_or(i64::MAX))
-            .take();
-        let members = all_bytes(shard.link.command(&command).await?)?;
-        found.extend(ids(&members)?.into_iter().map(|id| (RunId::from_bytes(id), shard)));
+        let tenants = match &query.tenant {
+            Some(tenant) => vec![tenant.clone().into_bytes()],
+            None => tenants(shard).await?,
+        };
+        let newest = |tenant: &Vec<u8>| {
+            let words: [&[u8]; 6] = [&shard.key("t", tenant), &to.0, b"-", b"LIMIT", b"0", &fetch];
+            question("ZREVRANGEBYLEX", words)
+        };
+        for members in shard.look(&tenants.iter().map(newest).collect::<Vec<_>>()).await? {
+            found.extend(ids(&members)?.into_iter().map(|id| (RunId::from_bytes(id), shard)));
+        }
     }
     found.sort_unstable_by_key(|(id, _)| std::cmp::Reverse(*id));
     let Page { items, more } = page(found, limit);
@@ -209,13 +211,18 @@ pub(super) async fn runs(shards: &[Shard], cache: &RunCache, query: &RunQuery) -
     Ok(Page { items: views, more })
 }
 
+/// The tenants that have runs in a shard, or had some.
+async fn tenants(shard: &Shard) -> Result<Vec<Vec<u8>>, StoreError> {
+    let command = redis::cmd("SMEMBERS").arg(shard.one("t")).take();
+    all_bytes(shard.link.command(&command).await?)
+}
+
 /// The runs and jobs whose id begins with `prefix`.
 pub(super) async fn resolve(shards: &[Shard], prefix: &str, limit: usize) -> Result<Match, StoreError> {
     let mut found = Match::default();
     for shard in shards {
         if let Some((low, high)) = RunId::range_of(prefix) {
-            let command = redis::cmd("SMEMBERS").arg(shard.one("t")).take();
-            let tenants = all_bytes(shard.link.command(&command).await?)?;
+            let tenants = tenants(shard).await?;
             let keys = tenants.iter().map(|tenant| shard.key("t", tenant));
             let ids = between(shard, keys, low.as_bytes(), high.as_bytes(), limit).await?;
             found.runs.extend(ids.into_iter().map(RunId::from_bytes));

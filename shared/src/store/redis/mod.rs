@@ -24,6 +24,7 @@ mod script;
 mod settings;
 mod shard;
 mod signal;
+mod upkeep;
 
 pub use address::without_user;
 pub use durability::{Remark, ServerReport, Weight};
@@ -38,8 +39,8 @@ use tokio::sync::watch;
 
 use super::document::{decode_bytes, encode};
 use super::{
-    ClaimRequest, Claimed, Commit, Due, EventRecord, Extension, JobQuery, Match, Page, RunQuery, Store, StoreError,
-    WorkSignal, WorkerRecord,
+    ClaimRequest, Claimed, Commit, Due, EventRecord, Extension, JobQuery, Lead, Match, Page, RunQuery, Store,
+    StoreError, WorkSignal, WorkerRecord,
 };
 use crate::batch::{Batch, FileRecord, JournalEntry, KeyClaim};
 use crate::clock::{Clock, entropy};
@@ -292,6 +293,10 @@ impl Store for RedisStore {
         read::events(self.shard(run.slot()), run, after, limit).await
     }
 
+    async fn last_event(&self, run: RunId) -> Result<Option<EventRecord>, StoreError> {
+        read::last_event(self.shard(run.slot()), run).await
+    }
+
     async fn file(&self, run: RunId, path: &str) -> Result<Option<FileRecord>, StoreError> {
         read::file(self.shard(run.slot()), run, path).await
     }
@@ -344,5 +349,17 @@ impl Store for RedisStore {
         let mut workers: Vec<WorkerRecord> = workers.collect::<Result<_, _>>()?;
         workers.sort_unstable_by_key(|worker| worker.id);
         Ok(workers)
+    }
+
+    async fn lead(&self, who: WorkerId, until: Timestamp) -> Result<Lead, StoreError> {
+        upkeep::lead(&self.link, who, until, self.now()).await
+    }
+
+    async fn leader(&self) -> Result<Option<Lead>, StoreError> {
+        upkeep::leader(&self.link, self.now()).await
+    }
+
+    async fn prune(&self, run: RunId, last: u64) -> Result<(), StoreError> {
+        upkeep::prune(self.shard(run.slot()), &self.runs, &self.news, run, last).await
     }
 }

@@ -203,20 +203,37 @@ pub(super) async fn events(
     limit: usize,
 ) -> Result<Vec<EventRecord>, StoreError> {
     let stored = part_of(shard, shard.key("v", run.as_bytes()), after, limit).await?;
-    let events = (after.saturating_add(1)..=u64::MAX).zip(stored).map(|(seq, packed)| {
-        let mut from = Unpacker::of(&packed);
-        from.list()?;
-        let at = from.moment()?;
-        let job = from.id()?.map(JobId::from_bytes);
-        let kind = if from.is_list() {
-            made_by_script(&mut from)?
-        } else {
-            decode_bytes(from.bytes()?, "an event")?
-        };
-        let event = NewEvent { run, job, kind };
-        Ok(EventRecord { seq, at, event })
-    });
-    events.collect()
+    let events = (after.saturating_add(1)..=u64::MAX).zip(stored);
+    events.map(|(seq, packed)| event(run, seq, &packed)).collect()
+}
+
+/// The newest event of a run.
+pub(super) async fn last_event(shard: &Shard, run: RunId) -> Result<Option<EventRecord>, StoreError> {
+    let key = shard.key("v", run.as_bytes());
+    let mut wanted = pipe();
+    wanted.atomic().cmd("LLEN").arg(&key).cmd("LINDEX").arg(&key).arg(-1);
+    let answers = shard.ask(&wanted).await?;
+    let [Value::Int(len), newest] = answers.as_slice() else {
+        return Err(corrupt("a log", "it has no length"));
+    };
+    let seq = u64::try_from(*len).map_err(|error| corrupt("a log", error))?;
+    bytes(newest.clone())?
+        .map(|packed| event(run, seq, &packed))
+        .transpose()
+}
+
+fn event(run: RunId, seq: u64, packed: &[u8]) -> Result<EventRecord, StoreError> {
+    let mut from = Unpacker::of(packed);
+    from.list()?;
+    let at = from.moment()?;
+    let job = from.id()?.map(JobId::from_bytes);
+    let kind = if from.is_list() {
+        made_by_script(&mut from)?
+    } else {
+        decode_bytes(from.bytes()?, "an event")?
+    };
+    let event = NewEvent { run, job, kind };
+    Ok(EventRecord { seq, at, event })
 }
 
 /// An event of a transition that is mirrored in a script.

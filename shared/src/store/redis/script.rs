@@ -30,7 +30,10 @@ pub(super) static COMMIT: Script = script!("commit");
 pub(super) static CLAIM: Script = script!("claim");
 /// Extends leases.
 pub(super) static EXTEND: Script = script!("extend");
-
+/// Asks for the lead of maintenance.
+pub(super) static LEAD: Script = script!("lead");
+/// Deletes an ended run.
+pub(super) static PRUNE: Script = script!("prune");
 /// Answers several questions as of one moment.
 pub(super) static LOOK: Script = script!("look");
 

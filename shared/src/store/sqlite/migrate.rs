@@ -10,10 +10,13 @@ use super::query::sql;
 use crate::store::StoreError;
 
 /// The formats in order; the file's `user_version` counts those it has been through.
-const MIGRATIONS: &[&str] = &[include_str!(concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/migrations/V1__runs_and_jobs.sql"
-))];
+const MIGRATIONS: &[&str] = &[
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/V1__runs_and_jobs.sql")),
+    include_str!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/migrations/V2__retention_and_lead.sql"
+    )),
+];
 /// Marks the file as ours: `LGWK` in ASCII.
 const APPLICATION_ID: u32 = 0x4c47_574b;
 /// Switching a new file to its log needs it alone for a moment, and `SQLite` does not wait for that by itself.
@@ -35,6 +38,11 @@ pub(super) fn migrate(conn: &Connection, path: &Path) -> Result<(), StoreError> 
     let reading = conn.unchecked_transaction().map_err(explain)?;
     let found = check_identity(&reading, path)?;
     reading.finish().map_err(explain)?;
+    if found == 0 {
+        // Only a file that is still empty takes this: what is deleted later can then be given back piece by piece.
+        conn.pragma_update(None, "auto_vacuum", "INCREMENTAL")
+            .map_err(explain)?;
+    }
     switch_to_log(conn).map_err(explain)?;
     if found == newest() {
         return check_writable(conn, path);

@@ -16,6 +16,7 @@ mod read;
 mod readers;
 mod run_row;
 mod scribe;
+mod upkeep;
 mod value;
 mod writer;
 
@@ -27,8 +28,8 @@ use rusqlite::params;
 use tokio::sync::watch;
 
 use super::{
-    ClaimRequest, Claimed, Commit, Due, EventRecord, Extension, JobQuery, Match, Page, RunQuery, Store, StoreError,
-    WorkerRecord,
+    ClaimRequest, Claimed, Commit, Due, EventRecord, Extension, JobQuery, Lead, Match, Page, RunQuery, Store,
+    StoreError, WorkerRecord,
 };
 use crate::batch::{Batch, FileRecord, JournalEntry, KeyClaim};
 use crate::clock::{Clock, SystemClock};
@@ -214,6 +215,10 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn last_event(&self, run: RunId) -> Result<Option<EventRecord>, StoreError> {
+        self.readers.read(move |conn| read::last_event(conn, run)).await
+    }
+
     async fn file(&self, run: RunId, path: &str) -> Result<Option<FileRecord>, StoreError> {
         let path = path.to_owned();
         self.readers.read(move |conn| read::file(conn, run, &path)).await
@@ -265,5 +270,25 @@ impl Store for SqliteStore {
 
     async fn workers(&self) -> Result<Vec<WorkerRecord>, StoreError> {
         self.readers.read(read::workers).await
+    }
+
+    async fn lead(&self, who: WorkerId, until: Timestamp) -> Result<Lead, StoreError> {
+        let clock = self.clock.clone();
+        self.writer
+            .call(Survives::Processes, move |tx| {
+                upkeep::lead(tx.conn, who, until, clock.now())
+            })
+            .await
+    }
+
+    async fn leader(&self) -> Result<Option<Lead>, StoreError> {
+        let now = self.now();
+        self.readers.read(move |conn| upkeep::leader(conn, now)).await
+    }
+
+    async fn prune(&self, run: RunId, last: u64) -> Result<(), StoreError> {
+        self.writer
+            .call(Survives::Everything, move |tx| upkeep::prune(tx, run, last))
+            .await
     }
 }

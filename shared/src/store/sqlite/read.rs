@@ -99,10 +99,12 @@ pub(super) fn runs(conn: &Connection, cache: &RunCache, query: &RunQuery) -> Rea
     let before = query
         .before
         .map_or_else(|| vec![u8::MAX; 17], |before| before.as_bytes().to_vec());
-    let params = params![query.tenant, before, from_limit(limit.saturating_add(1))];
-    let ids = each(conn, sql!("run_ids"), params, |row| {
-        column(row, 0).map(RunId::from_bytes)
-    })?;
+    let fetch = from_limit(limit.saturating_add(1));
+    let id = |row: &rusqlite::Row<'_>| column(row, 0).map(RunId::from_bytes);
+    let ids = match &query.tenant {
+        Some(tenant) => each(conn, sql!("run_ids"), params![tenant, before, fetch], id)?,
+        None => each(conn, sql!("run_ids_of_all"), params![before, fetch], id)?,
+    };
     let Page { items, more } = page(ids, limit);
     let views = items.into_iter().filter_map(|id| cache.view(conn, id).transpose());
     Ok(Page {
@@ -136,17 +138,25 @@ pub(super) fn mail(conn: &Connection, job: JobId) -> Read<Vec<Mail>> {
 pub(super) fn events(conn: &Connection, run: RunId, after: u64, limit: usize) -> Read<Vec<EventRecord>> {
     let after = i64::try_from(after).unwrap_or(i64::MAX);
     let params = params![run.as_bytes(), after, from_limit(limit)];
-    each(conn, sql!("events"), params, |row| {
-        let event = NewEvent {
-            run,
-            job: column::<Option<[u8; 16]>>(row, 2)?.map(JobId::from_bytes),
-            kind: document(row, 3, "an event")?,
-        };
-        Ok(EventRecord {
-            seq: column::<i64>(row, 0)?.cast_unsigned(),
-            at: to_moment(column(row, 1)?),
-            event,
-        })
+    each(conn, sql!("events"), params, |row| event(run, row))
+}
+
+/// The newest event of a run.
+pub(super) fn last_event(conn: &Connection, run: RunId) -> Read<Option<EventRecord>> {
+    let found = each(conn, sql!("event_newest"), [run.as_bytes()], |row| event(run, row))?;
+    Ok(found.into_iter().next())
+}
+
+fn event(run: RunId, row: &rusqlite::Row<'_>) -> Read<EventRecord> {
+    let event = NewEvent {
+        run,
+        job: column::<Option<[u8; 16]>>(row, 2)?.map(JobId::from_bytes),
+        kind: document(row, 3, "an event")?,
+    };
+    Ok(EventRecord {
+        seq: column::<i64>(row, 0)?.cast_unsigned(),
+        at: to_moment(column(row, 1)?),
+        event,
     })
 }
 

@@ -96,7 +96,7 @@ async fn round(store: &Arc<dyn Store>, times: &mut Times) -> Result<()> {
         };
         store.jobs(&jobs).await?;
         let runs = RunQuery {
-            tenant: DEFAULT_TENANT.to_owned(),
+            tenant: Some(DEFAULT_TENANT.to_owned()),
             before: None,
             limit: 50,
         };

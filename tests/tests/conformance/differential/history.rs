@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use legwork_shared::batch::Batch;
 use legwork_shared::id::{JobId, RunId, WorkerId};
 use legwork_shared::job::{self, Command, Job, Phase};
-use legwork_shared::run::Run;
+use legwork_shared::run::{Run, RunState};
 use legwork_shared::store::{ClaimRequest, Claimed, Commit, StoreError, WorkerRecord};
 use legwork_tests::make::token;
 
@@ -63,7 +63,7 @@ impl History {
 
     /// Does something, and compares.
     pub async fn step(&mut self) {
-        match self.chance.below(20) {
+        match self.chance.below(22) {
             0..=2 => self.submit().await,
             3..=5 => self.claim().await,
             6..=9 => self.work().await,
@@ -73,6 +73,8 @@ impl History {
             15 => self.add().await,
             16 => self.disturb().await,
             17 => self.register().await,
+            18 => self.lead().await,
+            19 => self.prune().await,
             _ => {
                 // Sometimes a moment, sometimes past every lease, back-off and time-out.
                 let ms = 1 << self.chance.below(20);
@@ -89,9 +91,16 @@ impl History {
     pub async fn end(&mut self) {
         self.pair.compare(&self.every_run, &[]).await;
         self.pair.compare_lists().await;
-        for kind in ["submit", "claim", "work", "maintain", "steer", "add", "disturb"] {
+        let kinds = [
+            "submit", "claim", "work", "maintain", "steer", "add", "disturb", "prune",
+        ];
+        for kind in kinds {
             let done = self.told.get(&(kind, true)).copied().unwrap_or(0);
-            assert!(done > 5, "only {done} times: {kind}; {:?}", self.told);
+            assert!(
+                done > if kind == "prune" { 0 } else { 5 },
+                "only {done} times: {kind}; {:?}",
+                self.told
+            );
         }
         let refused: u32 = self
             .told
@@ -234,6 +243,35 @@ impl History {
         }
     }
 
+    async fn lead(&mut self) {
+        let who = self.worker();
+        let until = self.pair.now() + (1 << self.chance.below(16)) - self.chance.below(9);
+        self.pair.lead(who, until).await;
+    }
+
+    /// An old run is deleted, or it is tried with one that has not ended or was changed since.
+    async fn prune(&mut self) {
+        let mut candidates = Vec::new();
+        for id in &self.every_run {
+            let view = self.pair.reference.run(*id).await.unwrap().unwrap();
+            if view.state != RunState::Active || self.chance.once_in(20) {
+                candidates.push(*id);
+            }
+        }
+        let Some(id) = self.chance.pick(&candidates).copied() else {
+            return;
+        };
+        let newest = self.pair.reference.last_event(id).await.unwrap();
+        let last = newest.map_or(0, |event| event.seq) + u64::from(self.chance.once_in(5));
+        let done = self.pair.prune(id, last).await.is_ok();
+        self.tell("prune", done);
+        if done {
+            self.runs.remove(&id);
+            self.every_run.retain(|run| *run != id);
+            self.claims.retain(|claimed| claimed.job.run != id);
+        }
+    }
+
     async fn register(&mut self) {
         let id = self.worker();
         let stores = [self.pair.reference.clone(), self.pair.engine.clone()];
@@ -248,12 +286,14 @@ impl History {
                 id,
                 name: "a worker".to_owned(),
                 host: "here".to_owned(),
+                machine: Some("a machine".to_owned()),
                 pid: 1,
                 version: "1".to_owned(),
                 slots: 2,
                 queues: Vec::new(),
                 started_at: crate::world::START,
                 seen_at,
+                clock_ahead_ms: -7,
             };
             store.put_worker(&record).await.unwrap();
         }

@@ -76,6 +76,18 @@ impl Pair {
         answer.unwrap()
     }
 
+    async fn lead(&self, who: WorkerId, until: Timestamp) {
+        let answer = self.reference.lead(who, until).await;
+        assert_eq!(self.engine.lead(who, until).await, answer);
+        assert_eq!(self.engine.leader().await, self.reference.leader().await);
+    }
+
+    async fn prune(&self, run: RunId, last: u64) -> Result<(), StoreError> {
+        let answer = self.reference.prune(run, last).await;
+        assert_eq!(self.engine.prune(run, last).await, answer);
+        answer
+    }
+
     /// What maintenance has to look at, in the order of ids: an engine may begin with the longest overdue.
     async fn due(&self) -> Due {
         let mut found = Vec::new();
@@ -95,6 +107,8 @@ impl Pair {
         for run in runs {
             let expected = snapshot(&*self.reference, *run).await;
             assert_eq!(snapshot(&*self.engine, *run).await, expected);
+            let newest = self.reference.last_event(*run).await;
+            assert_eq!(self.engine.last_event(*run).await, newest);
             for job in expected.jobs {
                 let dependents = self.reference.dependents(job.id).await;
                 assert_eq!(self.engine.dependents(job.id).await, dependents);
@@ -118,12 +132,14 @@ impl Pair {
             };
             assert_eq!(self.engine.jobs(&query).await, self.reference.jobs(&query).await);
         }
-        let query = RunQuery {
-            tenant: "default".to_owned(),
-            before: None,
-            limit: 1_000_000,
-        };
-        assert_eq!(self.engine.runs(&query).await, self.reference.runs(&query).await);
+        for tenant in [Some("default".to_owned()), None] {
+            let query = RunQuery {
+                tenant,
+                before: None,
+                limit: 1_000_000,
+            };
+            assert_eq!(self.engine.runs(&query).await, self.reference.runs(&query).await);
+        }
         assert_eq!(self.engine.workers().await, self.reference.workers().await);
     }
 }

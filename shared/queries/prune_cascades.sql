@@ -1,0 +1,5 @@
+-- Purpose: delete the wishes for a look at dependents of a run
+-- Inputs: ?1 run
+-- Result: its rows are gone
+-- Atomicity: one statement of the writer's transaction; the others of its kind come with it
+DELETE FROM cascade WHERE job IN (SELECT id FROM job INDEXED BY job_by_run WHERE run = ?1);

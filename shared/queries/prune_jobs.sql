@@ -1,0 +1,5 @@
+-- Purpose: delete the jobs of a run
+-- Inputs: ?1 run
+-- Result: its rows are gone
+-- Atomicity: one statement of the writer's transaction; the others of its kind come with it
+DELETE FROM job INDEXED BY job_by_run WHERE run = ?1;

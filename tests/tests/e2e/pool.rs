@@ -1,0 +1,143 @@
+//! The pool from outside: who works on a store, and what is kept in it.
+
+use legwork_shared::wire::{Pruned, RunList, WorkerHealth, WorkerList};
+use legwork_tests::harness::{Legwork, Running, wait_until};
+use legwork_tests::model_server::{Gate, ModelServer, Script, Turn, Wire};
+use legwork_tests::redis_server::RedisServer;
+use rustix::process::Signal;
+
+use crate::team::KEY;
+
+/// A run under a key.
+const ONE: &str = r#"
+idempotency_key: k
+agents:
+  speaker: {runner: {kind: scripted, script: "turns: [{text: done}]"}}
+jobs: [{id: one, agent: speaker, description: x}]
+"#;
+
+async fn workers(legwork: &Legwork) -> WorkerList {
+    legwork.json(&["workers"]).await
+}
+
+/// A store in a file and one on a server.
+fn stores() -> (RedisServer, [Legwork; 2]) {
+    let server = RedisServer::start().expect("a server");
+    let on_server = Legwork::new().with_store(&server.address("lw"));
+    (server, [Legwork::new(), on_server])
+}
+
+#[tokio::test]
+async fn s53_workers_are_listed_with_their_load_and_two_of_one_name_get_along() {
+    let (_server, stores) = stores();
+    for legwork in stores {
+        let gate = Gate::closed();
+        let model = ModelServer::start(Script::always(Turn::text("done").behind(&gate))).await;
+        let legwork = legwork.with_model(&model, Wire::OpenAi, KEY);
+        legwork.submit("jobs: [{id: one, description: x}]").await;
+        let names = [["worker", "--name", "blue", "--slots", "3"]; 2];
+        let running = names.map(|args| legwork.spawn(&args));
+        wait_until("both are there, and one works", async || {
+            let list = workers(&legwork).await.workers;
+            let holds: usize = list.iter().map(|worker| worker.running).sum();
+            (list.len() == 2 && holds == 1).then_some(())
+        })
+        .await;
+        let list = workers(&legwork).await.workers;
+        for worker in &list {
+            assert_eq!((worker.name.as_str(), worker.slots), ("blue", 3));
+            assert_eq!(worker.health, WorkerHealth::Alive);
+            assert_eq!(worker.version, env!("CARGO_PKG_VERSION"));
+            assert_eq!(worker.queues, ["default"]);
+            let pid = |process: &Running| u32::try_from(process.pid().as_raw_nonzero().get());
+            assert!(
+                running.iter().any(|process| pid(process) == Ok(worker.pid)),
+                "{worker:?}"
+            );
+            assert!(
+                !worker.host.is_empty() && worker.clock_ahead_ms.abs() < 1_000,
+                "{worker:?}"
+            );
+        }
+        assert_ne!(list[0].id, list[1].id);
+        assert_eq!(list.iter().filter(|worker| worker.leads).count(), 1, "{list:?}");
+        let text = legwork.run(&["workers"]).await.success();
+        assert!(
+            text.starts_with("worker\tname\tstate\tload\t") && text.contains("1/3"),
+            "{text}"
+        );
+        gate.open();
+        for process in running {
+            process.signal(Signal::TERM);
+            let _ = process.wait().await.success();
+        }
+        assert_eq!(
+            workers(&legwork).await.workers,
+            [],
+            "who ends in order is off the record"
+        );
+    }
+}
+
+async fn ids(legwork: &Legwork) -> Vec<String> {
+    let list: RunList = legwork.json(&["list"]).await;
+    list.runs.iter().map(|run| run.id.to_string()).collect()
+}
+
+#[tokio::test]
+async fn d55_ended_runs_are_deleted_by_number_and_age_and_open_ones_stay() {
+    let (_server, stores) = stores();
+    for legwork in stores {
+        let first = legwork.submit(ONE).await;
+        let second = legwork.submit(&ONE.replace("key: k", "key: l")).await;
+        let _ = legwork.run(&["worker", "--once"]).await.success();
+        let open = legwork.submit(&ONE.replace("key: k", "key: m")).await;
+
+        let refused = legwork.run(&["prune"]).await.expect_code(2);
+        assert!(refused.stderr.contains("error[LW0105]"), "{refused}");
+        let pruned: Pruned = legwork.json(&["prune", "--older-than", "1h"]).await;
+        assert_eq!(pruned.runs, [], "they are younger");
+        let look: Pruned = legwork.json(&["prune", "--keep", "1", "--dry-run"]).await;
+        let found: Vec<String> = look.runs.iter().map(|run| run.id.to_string()).collect();
+        assert_eq!((found.as_slice(), look.dry_run), ([first.clone()].as_slice(), true));
+        assert_eq!(
+            ids(&legwork).await,
+            [open.clone(), second.clone(), first.clone()],
+            "nothing is gone"
+        );
+
+        let text = legwork.run(&["prune", "--keep", "1"]).await.success();
+        assert!(text.starts_with(&first), "{text}");
+        let gone = legwork.run(&["status", &first]).await.expect_code(2);
+        assert!(gone.stderr.contains("error[LW0601]"), "{gone}");
+        assert_eq!(
+            legwork.submit(&ONE.replace("key: k", "key: l")).await,
+            second,
+            "its key is kept"
+        );
+        assert_ne!(legwork.submit(ONE).await, first, "its key went with it");
+        let pruned: Pruned = legwork.json(&["prune", "--older-than", "0s"]).await;
+        assert_eq!((pruned.runs.len(), pruned.dry_run), (1, false));
+        assert_eq!(ids(&legwork).await.len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn d55_a_worker_prunes_by_itself_where_the_configuration_says_so() {
+    let (_server, stores) = stores();
+    for legwork in stores {
+        for _ in 0..3 {
+            legwork.submit(&ONE.replace("idempotency_key: k", "")).await;
+        }
+        let _ = legwork.run(&["worker", "--once"]).await.success();
+        let newest = ids(&legwork).await.remove(0);
+        let legwork = legwork.with_env("LEGWORK_PRUNE_KEEP", "1");
+        let worker = legwork.spawn(&["worker"]);
+        wait_until("the older ones are gone", async || {
+            (ids(&legwork).await == [newest.clone()]).then_some(())
+        })
+        .await;
+        worker.signal(Signal::TERM);
+        let _ = worker.wait().await.success();
+    }
+}

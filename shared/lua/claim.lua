@@ -8,6 +8,11 @@
 
 local now, lease_until, slots = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local worker, chance = ARGV[7], ARGV[8]
+-- Whether anything is paused here: mostly not, and then nothing more is asked.
+local has_pauses = call('EXISTS', tag .. ':paused') == 1
+-- Jobs of paused runs that one call puts aside: what is left of them is for the next call.
+local ASIDE_MAX = 2000
+local put_aside = 0
 
 -- Whether one place in a queue comes before another. Byte by byte: the server's locale has no say in it.
 local function comes_before(one, other)
@@ -18,11 +23,38 @@ local function comes_before(one, other)
   return false
 end
 
+local function is_paused(subject) return has_pauses and call('HEXISTS', tag .. ':paused', subject) == 1 end
+
+-- The next places of a queue from a place on. Jobs of paused runs that stand there are put aside, so that no claim walks over
+-- them twice, until their run is resumed.
+local function next_places(queue, from)
+  local index = ':q:' .. queue
+  local places = call('ZRANGE', tag .. index, from, from + slots - 1)
+  if not has_pauses then return places, from + #places end
+  local free = {}
+  for _, place in ipairs(places) do
+    local run = hot_of(string.sub(place, 13))[RUN]
+    if is_paused('r' .. run) then
+      call('ZADD', tag .. ':aside:' .. run, '0', place)
+      note(index, place, false)
+      put_aside = put_aside + 1
+    else
+      free[#free + 1] = place
+    end
+  end
+  -- What is put aside stands in the index until the end of the call.
+  if #free == 0 and #places > 0 and put_aside < ASIDE_MAX then return next_places(queue, from + #places) end
+  return free, from + #places
+end
+
 -- The ids of the next jobs of all queues together.
 local function candidates()
   local heads = {}
   for place = 9, #ARGV do
-    heads[#heads + 1] = { at = 1, places = call('ZRANGE', tag .. ':q:' .. ARGV[place], 0, slots - 1) }
+    if not is_paused('q' .. ARGV[place]) then
+      local places, from = next_places(ARGV[place], 0)
+      heads[#heads + 1] = { at = 1, places = places, queue = ARGV[place], from = from }
+    end
   end
   local ids = {}
   while #ids < slots do
@@ -34,6 +66,10 @@ local function candidates()
     if not first then break end
     ids[#ids + 1] = string.sub(first.places[first.at], 13)
     first.at = first.at + 1
+    if has_pauses and not first.places[first.at] and put_aside < ASIDE_MAX then
+      first.places, first.from = next_places(first.queue, first.from)
+      first.at = 1
+    end
   end
   return ids
 end
@@ -83,7 +119,7 @@ local function pass_on()
   for place = 9, #ARGV do
     local queue = ARGV[place]
     local tokens = tag .. ':z:' .. queue
-    if call('EXISTS', tag .. ':q:' .. queue) == 0 then
+    if is_paused('q' .. queue) or call('EXISTS', tag .. ':q:' .. queue) == 0 then
       call('DEL', tokens)
     elseif call('EXISTS', tokens) == 0 then
       call('RPUSH', tokens, '')

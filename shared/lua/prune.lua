@@ -7,7 +7,7 @@
 local GONE, MORE, CHANGED = 0, 1, 2
 -- What is kept of a job under its id, and of a run under its own.
 local OF_JOB = { ':j:', ':e:', ':d:', ':u:', ':l:', ':m:', ':c:' }
-local OF_RUN = { ':r:', ':f:', ':v:', ':o:' }
+local OF_RUN = { ':r:', ':f:', ':v:', ':o:', ':aside:' }
 -- The runs of which something may be left.
 local LEFT = tag .. ':gone'
 local ID_BYTES = 16
@@ -26,6 +26,7 @@ local function take_run_away()
   for _, kind in ipairs(OF_RUN) do keys[#keys + 1] = tag .. kind .. run end
   unlink(keys)
   note(':t:' .. tenant, run, false)
+  call('HDEL', tag .. ':paused', 'r' .. run)
   call('SADD', LEFT, run)
   call('PUBLISH', ARGV[1], ARGV[2])
 end

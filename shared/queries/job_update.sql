@@ -5,5 +5,5 @@
 -- Atomicity: one statement of the writer's transaction
 UPDATE job
 SET version = ?2, state = ?3, since = ?4, wake_at = ?5, attempt = ?6, worker = ?7, secret = ?8, cancelling = ?9,
-    mail_sent = ?10, mail_applied = ?11, rest = ?12
+    mail_sent = ?10, mail_applied = ?11, rest = ?12, aside = aside AND ?3 = 'queued'
 WHERE id = ?1;

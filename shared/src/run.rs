@@ -117,3 +117,33 @@ impl RunView {
         self.counters.get(&counter).copied().unwrap_or(0)
     }
 }
+
+/// What can be paused.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pausable {
+    /// All jobs of a queue.
+    Queue(String),
+    /// All jobs of a run.
+    Run(RunId),
+}
+
+impl fmt::Display for Pausable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Queue(queue) => write!(f, "the queue `{queue}`"),
+            Self::Run(run) => run.fmt(f),
+        }
+    }
+}
+
+/// That the jobs of a queue or a run are held back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pause {
+    /// Whose.
+    pub of: Pausable,
+    /// Who wanted it.
+    pub by: String,
+    /// Since when.
+    pub at: Timestamp,
+}

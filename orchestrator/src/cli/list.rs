@@ -1,5 +1,7 @@
 //! `legwork list`: runs, or jobs.
 
+use std::collections::BTreeSet;
+
 use chrono::Local;
 use clap::Args;
 use legwork_orchestrator::coordinator::Coordinator;
@@ -73,7 +75,9 @@ async fn runs(args: &ListArgs, context: &Context, coordinator: &Coordinator) -> 
         limit: args.limit,
     };
     let page = coordinator.store().runs(&query).await?;
-    let runs: Vec<RunSummary> = page.items.iter().map(RunSummary::from).collect();
+    let pauses = coordinator.store().pauses().await?;
+    let summary = |view| RunSummary::from(view).held_back(&pauses, &BTreeSet::new());
+    let runs: Vec<RunSummary> = page.items.iter().map(summary).collect();
     let next = runs.last().map(|run| run.id).filter(|_| page.more);
     let list = RunList { runs, next };
     context.out.table(&list, |list| run_list(list, &Local))?;

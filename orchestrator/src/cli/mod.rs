@@ -15,6 +15,7 @@ mod live;
 mod logs;
 mod models;
 mod origin;
+mod pause;
 mod plans;
 mod prune;
 mod result;
@@ -73,7 +74,7 @@ struct Global {
 enum Command {
     /// Answer a question or carry out a plan, here and now
     Run(run::RunArgs),
-    /// Go on with a run that was interrupted
+    /// Go on with a run that was interrupted or paused, or with a queue
     Resume(resume::ResumeArgs),
     /// Queue a plan or a single job for workers
     Submit(submit::SubmitArgs),
@@ -97,6 +98,8 @@ enum Command {
     Update(update::UpdateArgs),
     /// Stop a run or a job
     Cancel(cancel::CancelArgs),
+    /// Hold the jobs of a run or a queue back
+    Pause(pause::PauseArgs),
     /// Run a failed job again, with what it blocked
     Retry(retry::RetryArgs),
     /// Delete runs that ended, by age and number
@@ -132,6 +135,7 @@ impl Cli {
             | Command::Cancel(_)
             | Command::Retry(_)
             | Command::Workers(_)
+            | Command::Pause(_)
             | Command::Doctor(_)
             | Command::Config(_)
             | Command::Completions(_) => Flags::new(),
@@ -210,6 +214,7 @@ async fn dispatch(command: &Command, context: &Context) -> Result<Exit, Stop> {
         Command::Update(args) => update::update(args, context).await,
         Command::Cancel(args) => cancel::cancel(args, context).await,
         Command::Retry(args) => retry::retry(args, context).await,
+        Command::Pause(args) => pause::pause(args, context).await,
         Command::Prune(args) => prune::prune(args, context).await,
         Command::Agents(args) => agents::agents(args, context),
         Command::Doctor(args) => doctor::doctor(args, context).await,

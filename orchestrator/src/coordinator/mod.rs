@@ -2,6 +2,7 @@
 
 mod control;
 mod find;
+mod pause;
 mod retry;
 mod submit;
 mod update;

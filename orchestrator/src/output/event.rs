@@ -37,6 +37,8 @@ fn state_of(kind: &EventKind) -> Option<JobState> {
             Some(JobState::Scheduled)
         }
         EventKind::Submitted
+        | EventKind::Paused { .. }
+        | EventKind::Resumed { .. }
         | EventKind::Blocked { .. }
         | EventKind::Queued
         | EventKind::Retried { .. }
@@ -51,6 +53,8 @@ fn state_of(kind: &EventKind) -> Option<JobState> {
 fn words(event: &EventView, name_of: &dyn Fn(JobId) -> Option<String>) -> String {
     match &event.kind {
         EventKind::Submitted => "submitted".into(),
+        EventKind::Paused { by } => format!("paused by {}", without_controls(by)),
+        EventKind::Resumed { by } => format!("resumed by {}", without_controls(by)),
         EventKind::Blocked {
             on: BlockedOn::Dependencies,
         } => "waits for what it depends on".into(),

@@ -2,7 +2,7 @@
 
 use chrono::TimeZone;
 use legwork_shared::time::Timestamp;
-use legwork_shared::wire::{JobList, RunList, RunStatus, RunSummary, Totals};
+use legwork_shared::wire::{JobList, PauseView, RunList, RunStatus, RunSummary, Totals};
 
 use super::{Size, Table, dim, human, paint_job_state, paint_run_state, strong, tree, without_controls};
 
@@ -37,7 +37,16 @@ pub fn summary_line(status: &RunStatus) -> String {
         });
     }
     parts.push(human::duration(status.wall_ms));
+    parts.extend(run.pauses.iter().map(pause_text));
     parts.join(" · ")
+}
+
+fn pause_text(pause: &PauseView) -> String {
+    let by = without_controls(&pause.by);
+    match &pause.queue {
+        None => format!("paused by {by}"),
+        Some(queue) => format!("the queue {} is paused by {by}", without_controls(queue)),
+    }
 }
 
 /// A run with its tree and the figures of its agents.
@@ -136,7 +145,7 @@ pub fn run_list<Z: TimeZone>(list: &RunList, zone: &Z) -> Table {
     for run in &list.runs {
         table.row([
             run.id.to_string(),
-            paint_run_state(run.state, run.state.as_str()),
+            state_of(run),
             format!("{}/{}", run.jobs.saturating_sub(run.open), run.jobs),
             human::count(run.tokens()),
             human::money(run.cost_micro_usd),
@@ -166,6 +175,12 @@ pub fn job_list(list: &JobList) -> Table {
         ]);
     }
     table
+}
+
+/// The state of a run in a list.
+fn state_of(run: &RunSummary) -> String {
+    let pause = if run.is_paused() { ", paused" } else { "" };
+    paint_run_state(run.state, &format!("{}{pause}", run.state.as_str()))
 }
 
 fn title_of(run: &RunSummary) -> String {

@@ -12,6 +12,16 @@ use crate::time::Timestamp;
 pub enum EventKind {
     /// The run was accepted.
     Submitted,
+    /// The run was paused: no claim hands out a job of it.
+    Paused {
+        /// By whom.
+        by: String,
+    },
+    /// The pause of the run has ended.
+    Resumed {
+        /// Who ended it.
+        by: String,
+    },
     /// The job was accepted and waits.
     Blocked {
         /// For what.

@@ -28,7 +28,7 @@ use crate::batch::{Batch, FileRecord, JournalEntry, KeyClaim};
 use crate::dag::Edge;
 use crate::id::{JobId, RunId, WorkerId};
 use crate::job::{Job, LeaseToken, Mail};
-use crate::run::RunView;
+use crate::run::{Pausable, Pause, RunView};
 use crate::time::Timestamp;
 
 /// A durable store of runs and jobs. Every sentence here has a case in the conformance suite.
@@ -70,8 +70,8 @@ pub trait Store: Send + Sync + 'static {
 
     /// Moves up to `request.slots` queued jobs to running, each under a fresh lease.
     ///
-    /// Atomic per job; never returns a job twice while its lease lives. Only jobs of the named queues. Order: higher
-    /// priority, then queued longer, then id. The answer carries each job's dependents, complete as of its version.
+    /// Atomic per job; never returns a job twice while its lease lives. Only jobs of the named queues, and none of a queue
+    /// or run that is paused. Order: higher priority, then queued longer, then id. The answer carries each job's dependents, complete as of its version.
     /// After a crash a claimed job stays running until its lease expires or its holder is known to be gone.
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError>;
 
@@ -152,8 +152,22 @@ pub trait Store: Send + Sync + 'static {
     /// Who leads maintenance now; nobody, if the lead has lapsed.
     async fn leader(&self) -> Result<Option<Lead>, StoreError>;
 
+    /// Holds the jobs of a queue or a run back: once it has returned, no claim hands one out, whether it was queued before or
+    /// later. Attempts under way go on, and nothing else about the jobs changes.
+    ///
+    /// A run's log tells of it. What is paused already stays so by the first pause, and a run that is not there cannot be
+    /// paused: both answer `false`.
+    async fn pause(&self, pause: &Pause) -> Result<bool, StoreError>;
+
+    /// Ends a pause: the jobs may be claimed in their old order, and whoever waits for work learns of it. A run's log tells
+    /// of it. `false` if it was not paused.
+    async fn resume(&self, of: &Pausable, by: &str) -> Result<bool, StoreError>;
+
+    /// All pauses, queues before runs, by name and id.
+    async fn pauses(&self) -> Result<Vec<Pause>, StoreError>;
+
     /// Deletes a run that has ended, if its newest event has the number `last`: its jobs and their graph, journals and
-    /// mail, its files and its log, and the idempotency keys that stand for it.
+    /// mail, its files, its log and its pause, and the idempotency keys that stand for it.
     ///
     /// A run with a younger event, or with a job that has not ended, is a [`StoreError::Conflict`] and stays whole. One
     /// that is not there is no error. A long one may be deleted in parts: from the first on it is not there any more,

@@ -66,6 +66,21 @@ pub struct Retried {
     pub jobs: Vec<JobId>,
 }
 
+/// What a pause or a resume did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paused {
+    /// The queue, if it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<String>,
+    /// The run, if it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// Whether it is paused now.
+    pub paused: bool,
+    /// Whether it was the other way round before.
+    pub changed: bool,
+}
+
 /// What a prune deleted, or would delete.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pruned {

@@ -11,11 +11,11 @@ mod run;
 mod worker;
 
 pub use answer::{
-    Cancelled, CancelledJob, Failure, Pruned, PrunedRun, ResultView, Retried, RunResult, Submitted, SubmittedJob,
-    Updated,
+    Cancelled, CancelledJob, Failure, Paused, Pruned, PrunedRun, ResultView, Retried, RunResult, Submitted,
+    SubmittedJob, Updated,
 };
 pub use event::EventView;
 pub use figures::{AgentFigures, Totals, Troubles};
 pub use job::{DependsOn, JobView};
-pub use run::{JobList, RunList, RunStatus, RunSummary};
+pub use run::{JobList, PauseView, RunList, RunStatus, RunSummary};
 pub use worker::{WorkerHealth, WorkerList, WorkerView};

@@ -1,12 +1,39 @@
 //! A run and lists of runs and jobs, for programs.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::{AgentFigures, JobView, Totals};
 use crate::budget::{Counter, RunLimits};
 use crate::id::{JobId, RunId};
-use crate::run::{RunState, RunView};
+use crate::run::{Pausable, Pause, RunState, RunView};
 use crate::time::Timestamp;
+
+/// What holds jobs back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PauseView {
+    /// The queue that is paused; absent if it is the run itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<String>,
+    /// Who paused it.
+    pub by: String,
+    /// Since when.
+    pub since_ms: Timestamp,
+}
+
+impl From<&Pause> for PauseView {
+    fn from(pause: &Pause) -> Self {
+        Self {
+            queue: match &pause.of {
+                Pausable::Queue(queue) => Some(queue.clone()),
+                Pausable::Run(_) => None,
+            },
+            by: pause.by.clone(),
+            since_ms: pause.at,
+        }
+    }
+}
 
 /// A run without its jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +70,9 @@ pub struct RunSummary {
     pub limits: RunLimits,
     /// When it was submitted.
     pub created_at_ms: Timestamp,
+    /// The pauses that hold its jobs back: its own, and in `status` those of the queues of its open jobs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<PauseView>,
 }
 
 impl From<&RunView> for RunSummary {
@@ -63,11 +93,29 @@ impl From<&RunView> for RunSummary {
             tool_calls: view.counter(Counter::ToolCalls),
             limits: view.run.limits,
             created_at_ms: view.run.created_at,
+            pauses: Vec::new(),
         }
     }
 }
 
 impl RunSummary {
+    /// The same with those of all `pauses` that hold it back: its own, and those of the `queues` it has open jobs in.
+    #[must_use]
+    pub fn held_back(mut self, pauses: &[Pause], queues: &BTreeSet<&str>) -> Self {
+        let holds = |pause: &&Pause| match &pause.of {
+            Pausable::Queue(queue) => queues.contains(queue.as_str()),
+            Pausable::Run(run) => *run == self.id,
+        };
+        self.pauses = pauses.iter().filter(holds).map(PauseView::from).collect();
+        self
+    }
+
+    /// Whether somebody has paused it.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.pauses.iter().any(|pause| pause.queue.is_none())
+    }
+
     /// Tokens read and written.
     #[must_use]
     pub fn tokens(&self) -> u64 {

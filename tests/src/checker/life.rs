@@ -85,7 +85,7 @@ impl Life {
     pub fn hear(&mut self, seq: u64, kind: &EventKind) -> Result<(), Wrong> {
         self.first.get_or_insert(seq);
         match kind {
-            EventKind::Submitted => Err(Wrong::Impossible),
+            EventKind::Submitted | EventKind::Paused { .. } | EventKind::Resumed { .. } => Err(Wrong::Impossible),
             EventKind::Blocked { on } => self.waits(seq, *on),
             EventKind::Scheduled { .. } => self.is_let_go(seq, Stand::Scheduled),
             EventKind::Queued => self.is_let_go(seq, Stand::Queued),

@@ -42,7 +42,7 @@ async fn claim_and_maintenance_search_indexes_that_hold_no_ended_job() {
     let world = World::on(Engine::Sqlite).await;
     let conn = Connection::open(world.path()).unwrap();
     let indexes = [
-        ("claim_candidates", "job_queued", "state = 'queued'"),
+        ("claim_candidates", "job_queued", "state = 'queued' AND aside = 0"),
         ("job_ids_due", "job_to_wake", "wake_at IS NOT NULL"),
         ("due_next", "job_to_wake", "wake_at IS NOT NULL"),
     ];

@@ -17,6 +17,7 @@ mod due;
 mod file;
 mod jobs;
 mod lease;
+mod pause;
 mod processes;
 mod read;
 mod release;
@@ -124,6 +125,17 @@ on_every_engine! {
         a_cascade_stands_until_it_is_done
         the_jobs_that_a_worker_holds_are_its_running_ones
         a_worker_is_on_record_until_it_is_removed
+    }
+    pause {
+        nothing_of_a_paused_queue_is_handed_out
+        nothing_of_a_paused_run_is_handed_out_whenever_it_was_queued
+        attempts_under_way_go_on_and_everything_else_about_the_jobs_changes
+        resumed_jobs_come_in_their_old_order
+        the_first_pause_stands_and_ends_once
+        a_run_that_is_not_there_cannot_be_paused
+        whoever_waits_for_work_learns_of_a_resume_and_not_of_what_is_held_back
+        many_jobs_of_a_paused_run_do_not_stand_in_the_way_of_others
+        the_pause_of_a_run_goes_with_it
     }
     upkeep {
         the_lead_goes_to_who_asks_first_and_stays_until_it_lapses

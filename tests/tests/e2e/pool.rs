@@ -1,6 +1,7 @@
 //! The pool from outside: who works on a store, and what is kept in it.
 
-use legwork_shared::wire::{Pruned, RunList, WorkerHealth, WorkerList};
+use legwork_shared::job::{EventKind, JobState};
+use legwork_shared::wire::{Paused, Pruned, RunList, RunStatus, WorkerHealth, WorkerList};
 use legwork_tests::harness::{Legwork, Running, wait_until};
 use legwork_tests::model_server::{Gate, ModelServer, Script, Turn, Wire};
 use legwork_tests::redis_server::RedisServer;
@@ -139,5 +140,62 @@ async fn d55_a_worker_prunes_by_itself_where_the_configuration_says_so() {
         .await;
         worker.signal(Signal::TERM);
         let _ = worker.wait().await.success();
+    }
+}
+
+#[tokio::test]
+async fn s53_a_paused_run_and_a_paused_queue_wait_until_they_are_resumed() {
+    let (_server, stores) = stores();
+    for legwork in stores {
+        let held = legwork.submit(&ONE.replace("idempotency_key: k", "title: held")).await;
+        let paused: Paused = legwork.json(&["pause", &held]).await;
+        assert!(paused.paused && paused.changed && paused.queue.is_none(), "{paused:?}");
+        let again = legwork.run(&["pause", &held]).await.success();
+        assert!(again.ends_with("is paused since before\n"), "{again}");
+        let night = ONE
+            .replace("idempotency_key: k", "title: at night")
+            .replace("description: x", "description: x, queue: night");
+        let at_night = legwork.submit(&night).await;
+        let _ = legwork.run(&["pause", "--queue", "night"]).await.success();
+        let free = legwork.submit(&ONE.replace("idempotency_key: k", "title: free")).await;
+        let worker = legwork.spawn(&["worker", "--queue", "default", "--queue", "night"]);
+        let status = async |run: &str| legwork.json::<RunStatus>(&["status", run]).await;
+        wait_until("the free one has ended", async || {
+            (status(&free).await.run.open == 0).then_some(())
+        })
+        .await;
+        for (run, queue) in [(&held, None), (&at_night, Some("night"))] {
+            let status = status(run).await;
+            assert_eq!(status.jobs[0].state, JobState::Queued);
+            assert_eq!(status.run.pauses.len(), 1);
+            assert_eq!(status.run.pauses[0].queue.as_deref(), queue);
+        }
+        let text = legwork.run(&["status", &at_night]).await.success();
+        assert!(text.contains("the queue night is paused by command line"), "{text}");
+        let list = legwork.run(&["list"]).await.success();
+        assert_eq!(list.matches("active, paused").count(), 1, "{list}");
+
+        let goes_on = legwork.run(&["resume", &held]).await.success();
+        assert!(goes_on.ends_with("goes on\n"), "{goes_on}");
+        let resumed: Paused = legwork.json(&["resume", "--queue", "night"]).await;
+        assert!(!resumed.paused && resumed.changed, "{resumed:?}");
+        for run in [&held, &at_night] {
+            wait_until("it has ended", async || (status(run).await.run.open == 0).then_some(())).await;
+            assert_eq!(status(run).await.run.pauses, []);
+        }
+        worker.signal(Signal::TERM);
+        let _ = worker.wait().await.success();
+
+        let events = legwork
+            .run(&["--json", "watch", &held])
+            .await
+            .json_lines::<legwork_shared::wire::EventView>();
+        let count = |kind: fn(&EventKind) -> bool| events.iter().filter(|event| kind(&event.kind)).count();
+        assert_eq!(count(|kind| matches!(kind, EventKind::Paused { .. })), 1);
+        assert_eq!(count(|kind| matches!(kind, EventKind::Resumed { .. })), 1);
+        let refused = legwork.run(&["pause", &held]).await.expect_code(2);
+        assert!(refused.stderr.contains("error[LW0603]"), "{refused}");
+        let refused = legwork.run(&["pause"]).await.expect_code(2);
+        assert!(refused.stderr.contains("required"), "{refused}");
     }
 }

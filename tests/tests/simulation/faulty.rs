@@ -9,7 +9,7 @@ use legwork_shared::batch::{Batch, FileRecord, JournalEntry, KeyClaim, NewEvent}
 use legwork_shared::dag::Edge;
 use legwork_shared::id::{JobId, RunId, WorkerId};
 use legwork_shared::job::{Job, LeaseToken, Mail};
-use legwork_shared::run::RunView;
+use legwork_shared::run::{Pausable, Pause, RunView};
 use legwork_shared::store::{
     ClaimRequest, Claimed, Commit, Due, EventRecord, Extension, JobQuery, Lead, Match, Page, RunQuery, Store,
     StoreError, WorkerRecord,
@@ -266,6 +266,18 @@ impl Store for Faulty {
 
     async fn leader(&self) -> Result<Option<Lead>, StoreError> {
         through!(self, leader())
+    }
+
+    async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
+        through!(self, pause(pause))
+    }
+
+    async fn resume(&self, of: &Pausable, by: &str) -> Result<bool, StoreError> {
+        through!(self, resume(of, by))
+    }
+
+    async fn pauses(&self) -> Result<Vec<Pause>, StoreError> {
+        through!(self, pauses())
     }
 
     async fn prune(&self, run: RunId, last: u64) -> Result<(), StoreError> {

@@ -8,7 +8,7 @@ use legwork_shared::budget::Counter;
 use legwork_shared::dag::Edge;
 use legwork_shared::id::{JobId, RunId, WorkerId};
 use legwork_shared::job::{EventKind, Job, LeaseToken, Mail, Phase};
-use legwork_shared::run::RunView;
+use legwork_shared::run::{Pausable, Pause, RunView};
 use legwork_shared::store::{
     ClaimRequest, Claimed, Commit, Due, EventRecord, Extension, JobQuery, Lead, Match, Page, RunQuery, Store,
     StoreError, WorkerRecord,
@@ -224,6 +224,18 @@ impl Store for Flawed {
 
     async fn leader(&self) -> Result<Option<Lead>, StoreError> {
         self.inner.leader().await
+    }
+
+    async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
+        self.inner.pause(pause).await
+    }
+
+    async fn resume(&self, of: &Pausable, by: &str) -> Result<bool, StoreError> {
+        self.inner.resume(of, by).await
+    }
+
+    async fn pauses(&self) -> Result<Vec<Pause>, StoreError> {
+        self.inner.pauses().await
     }
 
     async fn prune(&self, run: RunId, last: u64) -> Result<(), StoreError> {

@@ -226,7 +226,8 @@ fn follow(before: Option<Told>, kind: &EventKind) -> Option<Told> {
     let open = !from.is_terminal();
     let to = |state, allowed: bool| allowed.then_some(Told { state, ..told });
     match kind {
-        EventKind::Submitted => None,
+        // Of a run, not of a job.
+        EventKind::Submitted | EventKind::Paused { .. } | EventKind::Resumed { .. } => None,
         EventKind::Queued => to(Queued, matches!(from, Blocked | Scheduled | Running)),
         EventKind::Scheduled { .. } => to(Scheduled, matches!(from, Blocked | Running)),
         EventKind::Blocked { .. } => to(Blocked, matches!(from, Running | Blocked)),

@@ -6,7 +6,7 @@ use legwork_shared::dag::Edge;
 use legwork_shared::fault::{Code, Fault};
 use legwork_shared::id::{JobId, RunId};
 use legwork_shared::job::Job;
-use legwork_shared::run::RunView;
+use legwork_shared::run::{Pause, RunView};
 use legwork_shared::store::{JobQuery, Store, StoreError};
 use legwork_shared::time::Timestamp;
 use legwork_shared::wire::{JobView, RunStatus, RunSummary, Troubles};
@@ -79,12 +79,21 @@ pub async fn load_status(store: &dyn Store, run: RunId) -> Result<RunStatus, Fau
     // The run first: a run that is seen as ended then has all its ends among the jobs.
     let view = find_run_view(store, run).await?;
     let (jobs, edges) = (load_jobs(store, run).await?, store.edges(run).await?);
+    let pauses = store.pauses().await?;
     let now = store.now();
     Ok(RunStatus::new(
-        RunSummary::from(&view),
+        summary(&view, &jobs, &pauses),
         job_views(&jobs, &edges, now),
         now,
     ))
+}
+
+/// A run with the pauses that hold its `jobs` back.
+#[must_use]
+pub fn summary<'a>(view: &RunView, jobs: impl IntoIterator<Item = &'a Job>, pauses: &[Pause]) -> RunSummary {
+    let open = jobs.into_iter().filter(|job| !job.state().is_terminal());
+    let queues = open.map(|job| job.spec.queue.as_str()).collect();
+    RunSummary::from(view).held_back(pauses, &queues)
 }
 
 /// Counts what went wrong on the way of each job, from its journal.

@@ -24,6 +24,8 @@ impl Viewer for Lines {
 fn is_news(kind: &EventKind) -> bool {
     match kind {
         EventKind::Started { .. }
+        | EventKind::Paused { .. }
+        | EventKind::Resumed { .. }
         | EventKind::AttemptFailed { .. }
         | EventKind::AttemptLost { .. }
         | EventKind::Succeeded

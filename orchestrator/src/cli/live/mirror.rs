@@ -7,12 +7,12 @@ use legwork_shared::dag::Edge;
 use legwork_shared::fault::Fault;
 use legwork_shared::id::{JobId, RunId};
 use legwork_shared::job::Job;
-use legwork_shared::run::RunView;
+use legwork_shared::run::{Pause, RunView};
 use legwork_shared::store::{EventRecord, Store, StoreError};
 use legwork_shared::time::Timestamp;
-use legwork_shared::wire::{EventView, RunStatus, RunSummary};
+use legwork_shared::wire::{EventView, RunStatus};
 
-use crate::cli::base::{find_run_view, job_views, load_jobs};
+use crate::cli::base::{find_run_view, job_views, load_jobs, summary};
 
 /// Events that are read at a time.
 const EVENTS_PAGE: usize = 500;
@@ -25,6 +25,7 @@ pub struct Mirror {
     view: RunView,
     jobs: BTreeMap<JobId, Job>,
     edges: Vec<Edge>,
+    pauses: Vec<Pause>,
     seq: u64,
 }
 
@@ -37,8 +38,10 @@ impl Mirror {
         let view = find_run_view(store.as_ref(), run).await?;
         let jobs = load_jobs(store.as_ref(), run).await?;
         let edges = store.edges(run).await?;
+        let pauses = store.pauses().await?;
         Ok(Self {
             store,
+            pauses,
             view,
             jobs: jobs.into_iter().map(|job| (job.id, job)).collect(),
             edges,
@@ -72,6 +75,7 @@ impl Mirror {
         if let Some(view) = self.store.run(run).await? {
             self.view = view;
         }
+        self.pauses = self.store.pauses().await?;
         self.seq = records.last().map_or(self.seq, |record| record.seq);
         Ok(records.into_iter().map(|record| self.event(record)).collect())
     }
@@ -127,7 +131,7 @@ impl Mirror {
     #[must_use]
     pub fn status(&self, now: Timestamp) -> RunStatus {
         let views = job_views(self.jobs.values(), &self.edges, now);
-        RunStatus::new(RunSummary::from(&self.view), views, now)
+        RunStatus::new(summary(&self.view, self.jobs.values(), &self.pauses), views, now)
     }
 }
 

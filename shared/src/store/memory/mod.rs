@@ -17,7 +17,7 @@ use crate::clock::Clock;
 use crate::dag::Edge;
 use crate::id::{JobId, RunId, WorkerId};
 use crate::job::{Job, LeaseToken, Mail};
-use crate::run::RunView;
+use crate::run::{Pausable, Pause, RunView};
 use crate::time::Timestamp;
 use state::State;
 
@@ -69,7 +69,7 @@ impl Store for MemoryStore {
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
         let now = self.now();
-        if !self.read(|state| state.has_queued(&request.queues)) {
+        if !self.read(|state| state.has_claimable(request)) {
             return Ok(Vec::new());
         }
         self.write(|state| state.claim(request, now))
@@ -222,6 +222,19 @@ impl Store for MemoryStore {
     async fn leader(&self) -> Result<Option<Lead>, StoreError> {
         let now = self.now();
         Ok(self.read(|state| state.lead.filter(|lead| lead.until > now)))
+    }
+
+    async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
+        self.write(|state| Ok(state.pause(pause)))
+    }
+
+    async fn resume(&self, of: &Pausable, by: &str) -> Result<bool, StoreError> {
+        let now = self.now();
+        self.write(|state| Ok(state.resume(of, by, now)))
+    }
+
+    async fn pauses(&self) -> Result<Vec<Pause>, StoreError> {
+        Ok(self.read(|state| state.pauses.values().cloned().collect()))
     }
 
     async fn prune(&self, run: RunId, last: u64) -> Result<(), StoreError> {

@@ -8,9 +8,12 @@ use crate::budget::Counter;
 use crate::dag::{Edge, EdgeKind};
 use crate::id::{JobId, RunId, WorkerId};
 use crate::job::{Job, JobState, Mail, Phase};
-use crate::run::{Run, RunState, RunView};
-use crate::store::{Due, EventRecord, JobQuery, Lead, Page, RunQuery, WorkerRecord};
+use crate::run::{Pausable, Pause, Run, RunState, RunView};
+use crate::store::{ClaimRequest, Due, EventRecord, JobQuery, Lead, Page, RunQuery, WorkerRecord};
 use crate::time::Timestamp;
+
+/// A queued job's place in its queue.
+pub(super) type Place = (std::cmp::Reverse<i32>, Timestamp, JobId);
 
 /// Everything that is kept.
 #[derive(Debug, Default)]
@@ -24,7 +27,7 @@ pub(super) struct State {
     /// How many edges into a child are still waited for.
     pub unmet: BTreeMap<JobId, usize>,
     /// Queued jobs by queue, in the order in which they are claimed.
-    pub queues: BTreeMap<String, BTreeSet<(std::cmp::Reverse<i32>, Timestamp, JobId)>>,
+    pub queues: BTreeMap<String, BTreeSet<Place>>,
     pub counters: BTreeMap<(RunId, Counter), u64>,
     pub journals: BTreeMap<JobId, Vec<JournalEntry>>,
     pub mail: BTreeMap<JobId, Vec<Mail>>,
@@ -34,6 +37,7 @@ pub(super) struct State {
     pub cascades: BTreeSet<JobId>,
     pub workers: BTreeMap<WorkerId, WorkerRecord>,
     pub lead: Option<Lead>,
+    pub pauses: BTreeMap<Pausable, Pause>,
 }
 
 impl State {
@@ -53,10 +57,20 @@ impl State {
             .collect()
     }
 
-    pub fn has_queued(&self, queues: &[String]) -> bool {
-        queues
-            .iter()
-            .any(|queue| self.queues.get(queue).is_some_and(|jobs| !jobs.is_empty()))
+    /// Whether a claim would find something.
+    pub fn has_claimable(&self, request: &ClaimRequest) -> bool {
+        let mut queues = request.queues.iter();
+        request.slots > 0 && queues.any(|queue| self.claimable(queue).next().is_some())
+    }
+
+    /// The jobs of a queue that are not held back, in the order in which they are claimed.
+    pub fn claimable(&self, queue: &str) -> impl Iterator<Item = Place> + '_ {
+        let is_paused = self.pauses.contains_key(&Pausable::Queue(queue.to_owned()));
+        let queued = self.queues.get(queue).filter(|_| !is_paused).into_iter().flatten();
+        queued.copied().filter(|(.., id)| {
+            let run = self.jobs.get(id).map(|job| job.run);
+            run.is_none_or(|run| !self.pauses.contains_key(&Pausable::Run(run)))
+        })
     }
 
     pub fn view(&self, id: RunId) -> Option<RunView> {

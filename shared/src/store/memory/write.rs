@@ -8,7 +8,8 @@ use crate::batch::{Batch, NewEvent, RunCharge};
 use crate::budget::Counter;
 use crate::dag::Edge;
 use crate::id::{JobId, RunId};
-use crate::job::{self, Command, JobState, LeaseToken, Phase};
+use crate::job::{self, Command, EventKind, JobState, LeaseToken, Phase};
+use crate::run::{Pausable, Pause};
 use crate::store::{ClaimRequest, Claimed, Commit, EventRecord, Extension, StoreError};
 use crate::time::Timestamp;
 
@@ -204,13 +205,8 @@ impl State {
     }
 
     pub fn claim(&mut self, request: &ClaimRequest, now: Timestamp) -> Result<Vec<Claimed>, StoreError> {
-        let mut candidates: Vec<_> = request
-            .queues
-            .iter()
-            .filter_map(|queue| self.queues.get(queue))
-            .flatten()
-            .copied()
-            .collect();
+        let queues = request.queues.iter();
+        let mut candidates: Vec<_> = queues.flat_map(|queue| self.claimable(queue)).collect();
         candidates.sort_unstable();
         candidates.dedup();
         candidates.truncate(request.slots);
@@ -281,7 +277,35 @@ impl State {
         self.counters.retain(|(owner, _), _| *owner != run);
         self.files.retain(|(owner, _), _| *owner != run);
         self.keys.retain(|_, claim| claim.run != run);
+        self.pauses.remove(&Pausable::Run(run));
         Ok(())
+    }
+
+    pub fn pause(&mut self, pause: &Pause) -> bool {
+        if self.pauses.contains_key(&pause.of) {
+            return false;
+        }
+        if let Pausable::Run(run) = pause.of {
+            if !self.runs.contains_key(&run) {
+                return false;
+            }
+            let by = pause.by.clone();
+            self.append_of_run(run, EventKind::Paused { by }, pause.at);
+        }
+        self.pauses.insert(pause.of.clone(), pause.clone());
+        true
+    }
+
+    pub fn resume(&mut self, of: &Pausable, by: &str, now: Timestamp) -> bool {
+        let was_paused = self.pauses.remove(of).is_some();
+        if let (true, Pausable::Run(run)) = (was_paused, of) {
+            self.append_of_run(*run, EventKind::Resumed { by: by.to_owned() }, now);
+        }
+        was_paused
+    }
+
+    fn append_of_run(&mut self, run: RunId, kind: EventKind, at: Timestamp) {
+        self.append(NewEvent { run, job: None, kind }, at);
     }
 
     pub fn extend(&mut self, token: LeaseToken, until: Timestamp) -> Extension {

@@ -18,6 +18,7 @@ mod listen;
 mod lists;
 mod pack;
 mod packed;
+mod pause;
 mod read;
 mod run_record;
 mod script;
@@ -47,7 +48,7 @@ use crate::clock::{Clock, entropy};
 use crate::dag::Edge;
 use crate::id::{JobId, RunId, WorkerId};
 use crate::job::{Job, LeaseToken, Mail};
-use crate::run::RunView;
+use crate::run::{Pausable, Pause, RunView};
 use crate::time::Timestamp;
 use address::Address;
 use clock::ServerClock;
@@ -357,6 +358,18 @@ impl Store for RedisStore {
 
     async fn leader(&self) -> Result<Option<Lead>, StoreError> {
         upkeep::leader(&self.link, self.now()).await
+    }
+
+    async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
+        pause::pause(&self.shards, &self.news, pause).await
+    }
+
+    async fn resume(&self, of: &Pausable, by: &str) -> Result<bool, StoreError> {
+        pause::resume(&self.shards, &self.news, of, by, self.now()).await
+    }
+
+    async fn pauses(&self) -> Result<Vec<Pause>, StoreError> {
+        pause::pauses(&self.shards).await
     }
 
     async fn prune(&self, run: RunId, last: u64) -> Result<(), StoreError> {

@@ -9,7 +9,7 @@ use super::pack::Packer;
 use crate::batch::{Batch, FileRecord, JournalEntry, KeyClaim, NewEvent, RunCharge};
 use crate::dag::{Condition, Edge, EdgeKind};
 use crate::id::{JobId, RunId, UpdateId};
-use crate::job::{Job, JobState, Mail};
+use crate::job::{EventKind, Job, JobState, Mail};
 use crate::run::Run;
 use crate::store::StoreError;
 use crate::store::document::encode;
@@ -287,17 +287,24 @@ fn files(packer: &mut Packer, files: &[FileRecord]) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// An event as it stands in the log of its run.
+pub(super) fn stored_event(job: Option<JobId>, kind: &EventKind, at: Timestamp) -> Result<Vec<u8>, StoreError> {
+    let mut stored = Packer::default();
+    stored
+        .list(3)
+        .moment(at)
+        .bytes(job.as_ref().map_or(&[], |job| job.as_bytes()))
+        .bytes(encode(kind, "an event")?.as_bytes());
+    Ok(stored.into_bytes())
+}
+
 /// The events by run; a run's own stay in their order.
 fn events(packer: &mut Packer, events: &[NewEvent], at: Timestamp) -> Result<(), StoreError> {
     let mut logs: BTreeMap<RunId, Vec<Vec<u8>>> = BTreeMap::new();
     for event in events {
-        let mut stored = Packer::default();
-        stored
-            .list(3)
-            .moment(at)
-            .bytes(event.job.as_ref().map_or(&[], |job| job.as_bytes()))
-            .bytes(encode(&event.kind, "an event")?.as_bytes());
-        logs.entry(event.run).or_default().push(stored.into_bytes());
+        logs.entry(event.run)
+            .or_default()
+            .push(stored_event(event.job, &event.kind, at)?);
     }
     packer.list(logs.len());
     for (run, events) in logs {

@@ -32,6 +32,8 @@ pub(super) static CLAIM: Script = script!("claim");
 pub(super) static EXTEND: Script = script!("extend");
 /// Asks for the lead of maintenance.
 pub(super) static LEAD: Script = script!("lead");
+/// Pauses a queue or a run, or ends its pause.
+pub(super) static PAUSE: Script = script!("pause");
 /// Deletes an ended run.
 pub(super) static PRUNE: Script = script!("prune");
 /// Answers several questions as of one moment.

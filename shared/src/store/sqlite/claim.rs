@@ -9,23 +9,22 @@ use super::commit::{Log, write_transition};
 use super::edge_row;
 use super::error::{Fault, corrupt};
 use super::job_row;
+use super::pause::{self, HeldBack};
 use super::query::{prepared, sql};
 use super::value::{from_limit, from_moment};
 use super::writer::Tx;
-use crate::id::JobId;
+use crate::id::{JobId, RunId};
 use crate::job::{self, Command, LeaseToken};
 use crate::store::{ClaimRequest, Claimed, Extension};
 use crate::time::Timestamp;
 
 /// Takes the next jobs of the request's queues.
 pub(super) fn claim(tx: &mut Tx<'_>, request: &ClaimRequest, now: Timestamp) -> Result<Vec<Claimed>, Fault> {
+    let held_back = HeldBack::load(tx.conn)?;
     let mut candidates = BTreeSet::new();
     for queue in request.queues.iter().collect::<BTreeSet<_>>() {
-        let mut statement = prepared(tx.conn, sql!("claim_candidates"))?;
-        let mut rows = statement.query(params![queue, from_limit(request.slots)])?;
-        while let Some(row) = rows.next()? {
-            let (priority, since): (i32, i64) = (row.get(0)?, row.get(1)?);
-            candidates.insert((Reverse(priority), since, JobId::from_bytes(row.get(2)?)));
+        if !held_back.has_queue(queue) {
+            candidates.extend(next_of(tx.conn, queue, request.slots, &held_back)?);
         }
     }
     candidates
@@ -33,6 +32,35 @@ pub(super) fn claim(tx: &mut Tx<'_>, request: &ClaimRequest, now: Timestamp) -> 
         .take(request.slots)
         .map(|(.., id)| claim_one(tx, id, request, now))
         .collect()
+}
+
+/// A queued job's place in its queue.
+type Place = (Reverse<i32>, i64, JobId);
+
+/// The next jobs of a queue. Those of paused runs that are met on the way are put aside.
+fn next_of(conn: &Connection, queue: &str, slots: usize, held_back: &HeldBack) -> Result<Vec<Place>, Fault> {
+    loop {
+        let mut found = Vec::new();
+        let mut paused = BTreeSet::new();
+        let mut statement = prepared(conn, sql!("claim_candidates"))?;
+        let mut rows = statement.query(params![queue, from_limit(slots)])?;
+        while let Some(row) = rows.next()? {
+            let run = RunId::from_bytes(row.get(3)?);
+            if held_back.has_run(run) {
+                paused.insert(run);
+            } else {
+                let (priority, since): (i32, i64) = (row.get(0)?, row.get(1)?);
+                found.push((Reverse(priority), since, JobId::from_bytes(row.get(2)?)));
+            }
+        }
+        if paused.is_empty() {
+            return Ok(found);
+        }
+        // Each of them is put aside as a whole, so that this ends.
+        for run in paused {
+            pause::put_aside(conn, run)?;
+        }
+    }
 }
 
 fn claim_one(tx: &mut Tx<'_>, id: JobId, request: &ClaimRequest, now: Timestamp) -> Result<Claimed, Fault> {

@@ -16,6 +16,7 @@ const MIGRATIONS: &[&str] = &[
         env!("CARGO_MANIFEST_DIR"),
         "/migrations/V2__retention_and_lead.sql"
     )),
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/V3__pauses.sql")),
 ];
 /// Marks the file as ours: `LGWK` in ASCII.
 const APPLICATION_ID: u32 = 0x4c47_574b;

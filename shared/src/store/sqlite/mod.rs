@@ -10,6 +10,7 @@ mod edge_row;
 mod error;
 mod job_row;
 mod migrate;
+mod pause;
 mod prepared;
 mod query;
 mod read;
@@ -36,7 +37,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::dag::Edge;
 use crate::id::{JobId, RunId, WorkerId};
 use crate::job::{Job, LeaseToken, Mail};
-use crate::run::RunView;
+use crate::run::{Pausable, Pause, RunView};
 use crate::time::Timestamp;
 use error::classify;
 use prepared::Prepared;
@@ -284,6 +285,23 @@ impl Store for SqliteStore {
     async fn leader(&self) -> Result<Option<Lead>, StoreError> {
         let now = self.now();
         self.readers.read(move |conn| upkeep::leader(conn, now)).await
+    }
+
+    async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
+        let pause = pause.clone();
+        let survives = Survives::Everything;
+        self.writer.call(survives, move |tx| pause::pause(tx, &pause)).await
+    }
+
+    async fn resume(&self, of: &Pausable, by: &str) -> Result<bool, StoreError> {
+        let (of, by, clock) = (of.clone(), by.to_owned(), self.clock.clone());
+        self.writer
+            .call(Survives::Everything, move |tx| pause::resume(tx, &of, &by, clock.now()))
+            .await
+    }
+
+    async fn pauses(&self) -> Result<Vec<Pause>, StoreError> {
+        self.readers.read(pause::pauses).await
     }
 
     async fn prune(&self, run: RunId, last: u64) -> Result<(), StoreError> {

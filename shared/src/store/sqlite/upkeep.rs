@@ -65,6 +65,7 @@ pub(super) fn prune(tx: &mut Tx<'_>, run: RunId, last: u64) -> Result<(), Fault>
         sql!("prune_events"),
         sql!("prune_files"),
         sql!("prune_keys"),
+        sql!("prune_pause"),
         sql!("prune_run"),
     ];
     for statement in statements {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use legwork_shared::batch::Batch;
 use legwork_shared::id::{JobId, RunId, WorkerId};
 use legwork_shared::job::{self, Command, Job, Phase};
-use legwork_shared::run::{Run, RunState};
+use legwork_shared::run::{Pausable, Pause, Run, RunState};
 use legwork_shared::store::{ClaimRequest, Claimed, Commit, StoreError, WorkerRecord};
 use legwork_tests::make::token;
 
@@ -63,7 +63,7 @@ impl History {
 
     /// Does something, and compares.
     pub async fn step(&mut self) {
-        match self.chance.below(22) {
+        match self.chance.below(24) {
             0..=2 => self.submit().await,
             3..=5 => self.claim().await,
             6..=9 => self.work().await,
@@ -75,6 +75,7 @@ impl History {
             17 => self.register().await,
             18 => self.lead().await,
             19 => self.prune().await,
+            20..=21 => self.pause().await,
             _ => {
                 // Sometimes a moment, sometimes past every lease, back-off and time-out.
                 let ms = 1 << self.chance.below(20);
@@ -247,6 +248,22 @@ impl History {
         let who = self.worker();
         let until = self.pair.now() + (1 << self.chance.below(16)) - self.chance.below(9);
         self.pair.lead(who, until).await;
+    }
+
+    /// A queue or run is paused, or goes on; more often the latter.
+    async fn pause(&mut self) {
+        let paused = self.pair.reference.pauses().await.unwrap();
+        if self.chance.once_in(3) {
+            let runs: Vec<RunId> = self.runs.keys().copied().collect();
+            let of = match self.chance.pick(&runs) {
+                Some(run) if !self.chance.once_in(3) => Pausable::Run(*run),
+                _ => Pausable::Queue("other".to_owned()),
+            };
+            let (by, at) = ("somebody".to_owned(), self.pair.now());
+            self.pair.pause(&Pause { of, by, at }).await;
+        } else if let Some(pause) = self.chance.pick(&paused) {
+            self.pair.resume(&pause.of).await;
+        }
     }
 
     /// An old run is deleted, or it is tried with one that has not ended or was changed since.

@@ -12,6 +12,7 @@ use legwork_shared::batch::Batch;
 use legwork_shared::clock::SimClock;
 use legwork_shared::id::{RunId, WorkerId};
 use legwork_shared::job::LeaseToken;
+use legwork_shared::run::{Pausable, Pause};
 use legwork_shared::store::memory::MemoryStore;
 use legwork_shared::store::{ClaimRequest, Claimed, Commit, Due, Extension, JobQuery, RunQuery, Store, StoreError};
 use legwork_shared::time::Timestamp;
@@ -80,6 +81,18 @@ impl Pair {
         let answer = self.reference.lead(who, until).await;
         assert_eq!(self.engine.lead(who, until).await, answer);
         assert_eq!(self.engine.leader().await, self.reference.leader().await);
+    }
+
+    async fn pause(&self, pause: &Pause) {
+        let answer = self.reference.pause(pause).await;
+        assert_eq!(self.engine.pause(pause).await, answer);
+        assert_eq!(self.engine.pauses().await, self.reference.pauses().await);
+    }
+
+    async fn resume(&self, of: &Pausable) {
+        let answer = self.reference.resume(of, "another").await;
+        assert_eq!(self.engine.resume(of, "another").await, answer);
+        assert_eq!(self.engine.pauses().await, self.reference.pauses().await);
     }
 
     async fn prune(&self, run: RunId, last: u64) -> Result<(), StoreError> {

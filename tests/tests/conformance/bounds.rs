@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 
 use legwork_shared::store::ClaimRequest;
+use legwork_tests::engine::Engine;
 use legwork_tests::harness::repository;
 use legwork_tests::make;
 use rusqlite::types::Value;
 use rusqlite::{Connection, StatementStatus, params_from_iter};
 
-use crate::world::{Engine, World};
+use crate::world::World;
 
 /// Finished jobs before the first count: more than a page, so that pages are full both times.
 const FEW: usize = 20;

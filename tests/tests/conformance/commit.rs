@@ -11,10 +11,28 @@ use serde_json::json;
 
 use crate::world::World;
 
+/// The key of these cases.
+const KEY: &str = "order-17";
+
+/// A run that may be submitted under the key of that tenant: it stands in the same slot.
+fn keyed_run(world: &World, tenant: &str) -> Run {
+    let run = world.run();
+    let id = run.id.with_slot(KeyClaim::slot_of(tenant, KEY));
+    Run { id, ..run }
+}
+
+/// Submits such a run with one job that may be claimed.
+async fn submit_keyed(world: &World) -> (Run, Job) {
+    let run = keyed_run(world, DEFAULT_TENANT);
+    let job = world.queued(&run, make::spec("a"));
+    world.submit(&run, std::slice::from_ref(&job), &[]).await;
+    (run, job)
+}
+
 fn key(run: RunId, fingerprint: &str) -> KeyClaim {
     KeyClaim {
         tenant: DEFAULT_TENANT.to_owned(),
-        key: "order-17".to_owned(),
+        key: KEY.to_owned(),
         fingerprint: fingerprint.to_owned(),
         run,
         job: None,
@@ -52,7 +70,7 @@ pub async fn a_submitted_job_is_claimed_and_settled(world: &World) {
 }
 
 pub async fn the_same_key_and_payload_gives_the_first_run_and_writes_nothing(world: &World) {
-    let (first, second) = (world.run(), world.run());
+    let (first, second) = (keyed_run(world, DEFAULT_TENANT), keyed_run(world, DEFAULT_TENANT));
     let mut batch = world.submission(&first, &[], &[]);
     batch.key = Some(key(first.id, "f1"));
     assert_eq!(world.store.commit(batch).await, Ok(Commit::Done));
@@ -62,12 +80,12 @@ pub async fn the_same_key_and_payload_gives_the_first_run_and_writes_nothing(wor
     let replayed = world.store.commit(again).await;
     assert_eq!(replayed, Ok(Commit::Replayed(key(first.id, "f1"))));
     assert_eq!(world.store.run(second.id).await, Ok(None));
-    let known = world.store.key(DEFAULT_TENANT, "order-17").await;
+    let known = world.store.key(DEFAULT_TENANT, KEY).await;
     assert_eq!(known, Ok(Some(key(first.id, "f1"))));
 }
 
 pub async fn the_same_key_with_another_payload_is_refused_and_shows_nothing_of_the_first(world: &World) {
-    let (first, second) = (world.run(), world.run());
+    let (first, second) = (keyed_run(world, DEFAULT_TENANT), keyed_run(world, DEFAULT_TENANT));
     let mut batch = world.submission(&first, &[], &[]);
     batch.key = Some(key(first.id, "f1"));
     assert_eq!(world.store.commit(batch).await, Ok(Commit::Done));
@@ -75,15 +93,13 @@ pub async fn the_same_key_with_another_payload_is_refused_and_shows_nothing_of_t
     let mut other = world.submission(&second, &[], &[]);
     other.key = Some(key(second.id, "f2"));
     let refused = world.store.commit(other).await;
-    let expected = StoreError::KeyConflict {
-        key: "order-17".to_owned(),
-    };
+    let expected = StoreError::KeyConflict { key: KEY.to_owned() };
     assert_eq!(refused, Err(expected));
     assert_eq!(world.store.run(second.id).await, Ok(None));
 }
 
 pub async fn keys_of_two_tenants_are_two_keys(world: &World) {
-    let (first, second) = (world.run(), world.run());
+    let (first, second) = (keyed_run(world, DEFAULT_TENANT), keyed_run(world, "other"));
     let mut batch = world.submission(&first, &[], &[]);
     batch.key = Some(key(first.id, "f1"));
     assert_eq!(world.store.commit(batch).await, Ok(Commit::Done));
@@ -94,11 +110,11 @@ pub async fn keys_of_two_tenants_are_two_keys(world: &World) {
         ..key(second.id, "f2")
     });
     assert_eq!(world.store.commit(other).await, Ok(Commit::Done));
-    assert_eq!(world.store.key("third", "order-17").await, Ok(None));
+    assert_eq!(world.store.key("third", KEY).await, Ok(None));
 }
 
 pub async fn the_key_of_a_job_names_the_job(world: &World) {
-    let (run, job) = world.submit_one("a").await;
+    let (run, job) = submit_keyed(world).await;
     let mut batch = Batch::at(world.now());
     let claim = KeyClaim {
         job: Some(job.id),
@@ -106,7 +122,7 @@ pub async fn the_key_of_a_job_names_the_job(world: &World) {
     };
     batch.key = Some(claim.clone());
     assert_eq!(world.store.commit(batch).await, Ok(Commit::Done));
-    assert_eq!(world.store.key(DEFAULT_TENANT, "order-17").await, Ok(Some(claim)));
+    assert_eq!(world.store.key(DEFAULT_TENANT, KEY).await, Ok(Some(claim)));
 }
 
 pub async fn a_known_run_or_job_is_not_inserted_again(world: &World) {
@@ -235,7 +251,7 @@ fn everything(world: &World, run: &Run, job: &Job) -> Batch {
 }
 
 pub async fn a_refused_batch_leaves_no_trace(world: &World) {
-    let (run, job) = world.submit_one("a").await;
+    let (run, job) = submit_keyed(world).await;
     let before = world.snapshot(run.id).await;
     let spoil: [fn(&mut Batch, &Job, &Run); 4] = [
         |batch, job, _| batch.touch.push((job.id, 7)),
@@ -253,7 +269,7 @@ pub async fn a_refused_batch_leaves_no_trace(world: &World) {
         spoil(&mut batch, &job, &run);
         assert!(world.store.commit(batch).await.is_err());
         assert_eq!(world.snapshot(run.id).await, before);
-        assert_eq!(world.store.key(DEFAULT_TENANT, "order-17").await, Ok(None));
+        assert_eq!(world.store.key(DEFAULT_TENANT, KEY).await, Ok(None));
         assert_eq!(world.store.due(world.now(), 9).await.unwrap().cascades, []);
     }
     let whole = everything(world, &run, &job);
@@ -411,7 +427,10 @@ pub async fn mail_stands_in_the_order_it_was_sent_until_it_is_applied(world: &Wo
     assert_eq!(waiting, Ok(vec![three.clone(), two.clone(), one.clone()]));
 
     let mut batch = Batch::at(world.now());
-    batch.mail_applied = vec![(job.id, two.id), (JobId::nth(world.now(), 900, 0), one.id)];
+    batch.mail_applied = vec![
+        (job.id, two.id),
+        (JobId::nth(world.now(), 900, 0).with_slot(job.id.slot()), one.id),
+    ];
     assert_eq!(world.store.commit(batch).await, Ok(Commit::Done));
     assert_eq!(world.store.mail(job.id).await, Ok(vec![three, one]));
 }

@@ -9,17 +9,18 @@ use legwork_shared::clock::SimClock;
 use legwork_shared::job::JobState;
 use legwork_shared::store::sqlite::{SqliteOptions, SqliteStore};
 use legwork_shared::store::{Store, StoreError};
+use legwork_tests::engine::{Engine, START, open_file};
 use legwork_tests::make;
 use rusqlite::Connection;
 
-use crate::world::{Engine, START, World, open, snapshot};
+use crate::world::{World, snapshot};
 
 fn clock() -> Arc<SimClock> {
     Arc::new(SimClock::at(START))
 }
 
 fn open_error(path: &Path) -> StoreError {
-    open(path, clock()).err().expect("the file should be refused")
+    open_file(path, clock()).err().expect("the file should be refused")
 }
 
 #[tokio::test]
@@ -33,14 +34,14 @@ async fn everything_is_there_when_the_file_is_opened_again() {
     // The last handle closes the file; nothing is left beside it.
     world.store = Arc::new(legwork_shared::store::memory::MemoryStore::new(world.clock.clone()));
     assert!(!path.with_extension("db-wal").exists());
-    let again = open(&path, clock()).unwrap();
+    let again = open_file(&path, clock()).unwrap();
     assert_eq!(snapshot(&again, run.id).await, before);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_by_another_process_wakes_those_who_wait() {
     let world = World::on(Engine::Sqlite).await;
-    let other = world.opened_again();
+    let other = world.opened_again().await;
     let mut changes = other.changes();
     for _ in 0..3 {
         changes.mark_unchanged();
@@ -53,7 +54,7 @@ async fn a_change_by_another_process_wakes_those_who_wait() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_one_process_knows_of_a_run_ends_when_another_replaces_it() {
     let world = World::on(Engine::Sqlite).await;
-    let other = world.opened_again();
+    let other = world.opened_again().await;
     let (run, _) = world.submit_one("a").await;
     assert_eq!(*other.run(run.id).await.unwrap().unwrap().run, run);
     let mut next = run.clone();
@@ -87,7 +88,7 @@ async fn many_handles_may_make_the_file_at_the_same_time() {
     let path = folder.path().join("store.db");
     let opening = (0..8).map(|_| {
         let path = path.clone();
-        std::thread::spawn(move || open(&path, clock()))
+        std::thread::spawn(move || open_file(&path, clock()))
     });
     let opening: Vec<_> = opening.collect();
     for handle in opening {
@@ -106,7 +107,7 @@ fn a_process_killed_before_its_first_table_leaves_a_file_that_opens() {
     conn.pragma_update(None, "journal_mode", "WAL").unwrap();
     drop(conn);
     for path in [empty, switched] {
-        open(&path, clock()).unwrap();
+        open_file(&path, clock()).unwrap();
         assert_eq!(count(&path, "SELECT count(*) FROM run"), 0);
     }
 }
@@ -115,7 +116,7 @@ fn a_process_killed_before_its_first_table_leaves_a_file_that_opens() {
 fn a_file_of_a_newer_format_is_refused_and_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
-    drop(open(&path, clock()).unwrap());
+    drop(open_file(&path, clock()).unwrap());
     let conn = Connection::open(&path).unwrap();
     conn.pragma_update(None, "user_version", 9_999).unwrap();
     conn.pragma_update(None, "journal_mode", "DELETE").unwrap();
@@ -225,7 +226,7 @@ async fn a_damaged_file_is_reported_and_not_believed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     let mut world = World::on(Engine::Sqlite).await;
-    world.store = Arc::new(open(&path, world.clock.clone()).unwrap());
+    world.store = Arc::new(open_file(&path, world.clock.clone()).unwrap());
     let (run, job) = world.submit_one("a").await;
     world.store = Arc::new(legwork_shared::store::memory::MemoryStore::new(world.clock.clone()));
     let mut bytes = std::fs::read(&path).unwrap();
@@ -233,7 +234,7 @@ async fn a_damaged_file_is_reported_and_not_believed() {
     // Everything but the first page, which says that this is a database.
     bytes[page..].fill(0xa5);
     std::fs::write(&path, bytes).unwrap();
-    let damaged = match open(&path, clock()) {
+    let damaged = match open_file(&path, clock()) {
         Ok(store) => {
             let read = store.job(job.id).await;
             assert!(matches!(read, Err(StoreError::Corrupt { .. })), "{read:?}");
@@ -278,14 +279,14 @@ fn a_file_or_folder_that_may_not_be_written_is_read_only() {
         inner.join("store.db")
     };
     let (file, in_folder, fresh) = (inside("file"), inside("folder"), inside("fresh"));
-    drop(open(&file, clock()).unwrap());
-    drop(open(&in_folder, clock()).unwrap());
+    drop(open_file(&file, clock()).unwrap());
+    drop(open_file(&in_folder, clock()).unwrap());
     forbid_writing(&file);
     forbid_writing(in_folder.parent().unwrap());
     forbid_writing(fresh.parent().unwrap());
     become_ordinary();
     for path in [&file, &in_folder, &fresh] {
-        let error = open(path, clock()).err();
+        let error = open_file(path, clock()).err();
         assert!(
             matches!(error, Some(StoreError::ReadOnly { .. })),
             "{}: {error:?}",
@@ -339,7 +340,7 @@ async fn nothing_is_acknowledged_before_it_is_committed() {
     }
     assert!(commits.iter().all(|commit| !commit.is_finished()));
     hold.execute_batch("ROLLBACK").unwrap();
-    let other = world.opened_again();
+    let other = world.opened_again().await;
     for (commit, run) in commits.into_iter().zip(runs) {
         commit.await.unwrap().unwrap();
         assert!(other.run(run.id).await.unwrap().is_some());
@@ -350,7 +351,7 @@ async fn nothing_is_acknowledged_before_it_is_committed() {
 fn the_schema_knows_the_words_of_the_types() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
-    drop(open(&path, clock()).unwrap());
+    drop(open_file(&path, clock()).unwrap());
     let conn = Connection::open(&path).unwrap();
     let words = |table: &str, column: &str| -> BTreeSet<String> {
         let schema: String = conn
@@ -379,7 +380,7 @@ const WHOLE: [&str; 2] = ["tables", "quick_check"];
 fn no_query_looks_at_all_rows_of_a_long_table() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
-    drop(open(&path, clock()).unwrap());
+    drop(open_file(&path, clock()).unwrap());
     let conn = Connection::open(&path).unwrap();
     let scripts = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/queries");
     let mut seen = 0;

@@ -1,6 +1,6 @@
 //! A store with a clock that stands still, and short ways to make and move jobs in it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,27 +10,15 @@ use legwork_shared::dag::Edge;
 use legwork_shared::id::{JobId, RunId, UpdateId, WorkerId};
 use legwork_shared::job::{Command, Delay, EventKind, Job, JobSpec, Mail, Phase, Verdict};
 use legwork_shared::run::{Run, RunView};
-use legwork_shared::store::memory::MemoryStore;
-use legwork_shared::store::redis::{RedisOptions, RedisStore};
-use legwork_shared::store::sqlite::{SqliteOptions, SqliteStore, Synchronous};
 use legwork_shared::store::{ClaimRequest, Claimed, Commit, EventRecord, JobQuery, Store, StoreError};
 use legwork_shared::time::Timestamp;
+use legwork_tests::engine::{Engine, Opened, START};
 use legwork_tests::make;
+use legwork_tests::redis_cluster::RedisCluster;
 use legwork_tests::redis_server::RedisServer;
-use tempfile::TempDir;
 
-/// The moment at which each world begins.
-pub const START: Timestamp = Timestamp(1_700_000_000_000);
 /// How long a lease holds here.
 pub const LEASE_MS: u64 = 30_000;
-
-/// The engines under test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Engine {
-    Memory,
-    Sqlite,
-    Redis,
-}
 
 /// A store and the clock it goes by.
 pub struct World {
@@ -38,52 +26,70 @@ pub struct World {
     pub clock: Arc<SimClock>,
     pub worker: WorkerId,
     next_id: AtomicU32,
-    /// Where the file is, for engines that have one.
-    folder: Option<TempDir>,
-    /// The server, for engines that have one.
-    server: Option<RedisServer>,
+    runs: AtomicU32,
+    /// In which slots runs stand.
+    spread: Spread,
+    ground: Opened,
+}
+
+/// In which slots the runs of a world stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spread {
+    /// All in one: what holds of several runs together holds within a shard.
+    Together,
+    /// Each in the next.
+    Apart,
 }
 
 impl World {
     /// An empty store of that engine.
     pub async fn on(engine: Engine) -> Self {
-        let clock = Arc::new(SimClock::at(START));
-        let folder = (engine == Engine::Sqlite).then(|| TempDir::new().unwrap());
-        let server = (engine == Engine::Redis).then(|| RedisServer::start().unwrap());
-        let store: Arc<dyn Store> = match (&folder, &server) {
-            (Some(folder), _) => Arc::new(open(&folder.path().join("store.db"), clock.clone()).unwrap()),
-            (None, Some(server)) => Arc::new(connect(server, clock.clone()).await.unwrap()),
-            (None, None) => Arc::new(MemoryStore::new(clock.clone())),
-        };
+        Self::of(Opened::on(engine).await.unwrap(), Spread::Together)
+    }
+
+    /// The store that was opened.
+    pub fn of(ground: Opened, spread: Spread) -> Self {
         Self {
-            store,
-            clock,
+            store: ground.store.clone(),
+            clock: ground.clock.clone(),
             worker: WorkerId::nth(START, 1, 0),
             next_id: AtomicU32::new(1),
-            folder,
-            server,
+            runs: AtomicU32::new(0),
+            spread,
+            ground,
         }
+    }
+
+    /// The same world with another empty store.
+    pub async fn renewed(self, name: &str, spread: Spread) -> Self {
+        let mut ground = self.ground;
+        ground.another(name).await.unwrap();
+        Self::of(ground, spread)
     }
 
     /// Where the file is.
     pub fn path(&self) -> PathBuf {
-        let folder = self.folder.as_ref().expect("this engine has a file");
-        folder.path().join("store.db")
+        self.ground.path()
     }
 
-    /// Another handle on the same file, as another process would hold it.
-    pub fn opened_again(&self) -> SqliteStore {
-        open(&self.path(), self.clock.clone()).unwrap()
+    /// Another handle on the same store, as another process would hold it.
+    pub async fn opened_again(&self) -> Arc<dyn Store> {
+        self.ground.again().await.unwrap()
     }
 
     /// The server.
     pub fn server(&self) -> &RedisServer {
-        self.server.as_ref().expect("this engine has a server")
+        self.ground.server()
     }
 
     /// The server, to be killed and started again.
     pub fn server_mut(&mut self) -> &mut RedisServer {
-        self.server.as_mut().expect("this engine has a server")
+        self.ground.server_mut()
+    }
+
+    /// The cluster, to be disturbed.
+    pub fn cluster(&mut self) -> &mut RedisCluster {
+        self.ground.cluster()
     }
 
     pub fn now(&self) -> Timestamp {
@@ -95,28 +101,32 @@ impl World {
     }
 
     pub fn run(&self) -> Run {
-        make::run(RunId::nth(self.now(), self.number(), 7), self.now())
+        let slot = match self.spread {
+            Spread::Together => 7,
+            Spread::Apart => u8::try_from(self.runs.fetch_add(1, Ordering::Relaxed) % 252).unwrap(),
+        };
+        make::run(RunId::nth(self.now(), self.number(), 7).with_slot(slot), self.now())
     }
 
-    fn job_id(&self) -> JobId {
-        JobId::nth(self.now(), self.number(), 3)
+    fn job_id(&self, run: &Run) -> JobId {
+        JobId::nth(self.now(), self.number(), 3).with_slot(run.id.slot())
     }
 
     /// A job that may be claimed.
     pub fn queued(&self, run: &Run, spec: JobSpec) -> Job {
-        make::queued(self.job_id(), run, spec, self.now())
+        make::queued(self.job_id(run), run, spec, self.now())
     }
 
     /// A job that waits for its dependencies.
     pub fn blocked(&self, run: &Run, spec: JobSpec) -> Job {
-        make::blocked(self.job_id(), run, spec, self.now())
+        make::blocked(self.job_id(run), run, spec, self.now())
     }
 
     /// A job that waits until `due`.
     pub fn scheduled(&self, run: &Run, spec: JobSpec, due: Timestamp) -> Job {
         let (reason, since) = (Delay::Start, self.now());
         let phase = Phase::Scheduled { due, reason, since };
-        Job::new(self.job_id(), run.id, Arc::new(spec), phase, since)
+        Job::new(self.job_id(run), run.id, Arc::new(spec), phase, since)
     }
 
     pub fn update_id(&self) -> UpdateId {
@@ -199,25 +209,6 @@ impl World {
     pub async fn snapshot(&self, run: RunId) -> Snapshot {
         snapshot(&*self.store, run).await
     }
-}
-
-/// Opens a file with a clock of the test. Only processes are killed here, so nothing waits for the disk.
-pub fn open(path: &Path, clock: Arc<SimClock>) -> Result<SqliteStore, StoreError> {
-    let options = SqliteOptions {
-        clock,
-        synchronous: Synchronous::Normal,
-        ..SqliteOptions::default()
-    };
-    SqliteStore::open(path, options)
-}
-
-/// Opens the store of a server with a clock of the test.
-pub async fn connect(server: &RedisServer, clock: Arc<SimClock>) -> Result<RedisStore, StoreError> {
-    let options = RedisOptions {
-        clock: Some(clock),
-        ..RedisOptions::default()
-    };
-    RedisStore::open(&server.address("lw"), options).await
 }
 
 /// Everything that a store keeps of a run.

@@ -10,12 +10,12 @@ const HELP: &str = "see ops/redis/redis.conf for a configuration that keeps ever
 /// What the server says about itself.
 pub async fn findings(context: &Context, store: &RedisStore) -> Vec<Finding> {
     let place = &context.settings.store;
-    let report = match store.report().await {
-        Ok(report) => report,
+    let survey = match store.survey().await {
+        Ok(survey) => survey,
         Err(error) => return vec![Finding::fault("store", &error.into())],
     };
-    let fine = Finding::fine("store", format!("{place} answers: {}", report.software));
-    let remarks = report.remarks().into_iter().map(|remark| match remark.weight {
+    let fine = Finding::fine("store", format!("{place} answers: {}", survey.software()));
+    let remarks = survey.remarks().into_iter().map(|remark| match remark.weight {
         Weight::Note => Finding::fine("durability", remark.text),
         Weight::Warning => Finding::warning("durability", remark.text, HELP),
         Weight::Refusal => Finding::problem("durability", remark.text, HELP),

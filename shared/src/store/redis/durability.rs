@@ -1,14 +1,8 @@
 //! What a server does with work: whether it keeps it, and what it may lose.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use serde::Serialize;
-
-use super::link::Link;
-use super::settings::pairs;
-use super::shard::bytes;
-use crate::store::StoreError;
 
 /// The oldest version that has all commands that the engine uses.
 const VERSION_MIN: (u32, u32) = (6, 2);
@@ -18,12 +12,16 @@ const NEARLY_FULL_PERCENT: u64 = 85;
 /// How a server is set up, as far as it says. Managed servers hide some of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct ServerReport {
+    /// Where it is: `10.0.0.7:6379`.
+    pub place: String,
     /// Its name and version: `redis 7.0.15`.
     pub software: String,
     /// The version of the protocol and commands.
     pub version: (u32, u32),
     /// Whether it is a replica, which takes no writes.
     pub is_replica: bool,
+    /// Whether it is a node of a cluster.
+    pub is_node: bool,
     /// Whether each change goes to the append-only file.
     pub appends: Option<bool>,
     /// How often that file is brought to disk: `always`, `everysec`, `no`.
@@ -40,6 +38,8 @@ pub struct ServerReport {
     pub writes_well: bool,
     /// How many replicas follow it.
     pub replicas: u32,
+    /// Why it does not answer, if it does not.
+    pub silence: Option<String>,
 }
 
 /// What a fact about the server means.
@@ -63,7 +63,7 @@ pub struct Remark {
     pub text: String,
 }
 
-fn remark(weight: Weight, text: impl Into<String>) -> Remark {
+pub(super) fn remark(weight: Weight, text: impl Into<String>) -> Remark {
     Remark {
         weight,
         text: text.into(),
@@ -71,21 +71,8 @@ fn remark(weight: Weight, text: impl Into<String>) -> Remark {
 }
 
 impl ServerReport {
-    /// Asks the server.
-    pub(super) async fn of(link: &Arc<Link>) -> Result<Self, StoreError> {
-        let info = redis::cmd("INFO").take();
-        let text = bytes(first_of(link.command(&info).await?))?.unwrap_or_default();
-        let mut report = Self::from_info(&String::from_utf8_lossy(&text));
-        let mut config = redis::cmd("CONFIG");
-        config.arg("GET").arg("*");
-        // Managed servers do not tell their configuration; what is not known is remarked on.
-        if let Ok(answer) = link.command(&config).await {
-            report.configured(&pairs(answer)?.into_iter().collect());
-        }
-        Ok(report)
-    }
-
-    fn from_info(info: &str) -> Self {
+    /// What its `INFO` says.
+    pub(super) fn from_info(place: String, info: &str) -> Self {
         let fields: HashMap<&str, &str> = info.lines().filter_map(|line| line.trim().split_once(':')).collect();
         let text = |name: &str| fields.get(name).copied().unwrap_or_default();
         let number = |name: &str| text(name).parse::<u64>().unwrap_or(0);
@@ -96,9 +83,11 @@ impl ServerReport {
         let mut version = text("redis_version").split('.').map(|part| part.parse().unwrap_or(0));
         let is_well = |name: &str| matches!(text(name), "" | "ok");
         Self {
+            place,
             software: format!("{name} {shown}"),
             version: (version.next().unwrap_or(0), version.next().unwrap_or(0)),
             is_replica: text("role") == "slave",
+            is_node: text("cluster_enabled") == "1",
             appends: fields.get("aof_enabled").map(|flag| *flag == "1"),
             syncs: None,
             snapshots: None,
@@ -107,10 +96,22 @@ impl ServerReport {
             memory_used_bytes: number("used_memory"),
             writes_well: is_well("aof_last_write_status") && is_well("rdb_last_bgsave_status"),
             replicas: u32::try_from(number("connected_slaves")).unwrap_or(u32::MAX),
+            silence: None,
         }
     }
 
-    fn configured(&mut self, config: &HashMap<String, String>) {
+    /// The report of a server that does not answer.
+    pub(super) fn silent(place: String, why: String) -> Self {
+        Self {
+            place,
+            writes_well: true,
+            silence: Some(why),
+            ..Self::default()
+        }
+    }
+
+    /// Adds what its `CONFIG GET` says.
+    pub(super) fn configured(&mut self, config: &HashMap<String, String>) {
         self.syncs = config.get("appendfsync").cloned();
         self.snapshots = config.get("save").cloned();
     }
@@ -118,9 +119,11 @@ impl ServerReport {
     /// What is to be said about the server, the worst first.
     #[must_use]
     pub fn remarks(&self) -> Vec<Remark> {
+        if let Some(why) = &self.silence {
+            return vec![remark(Weight::Warning, format!("it does not answer: {why}"))];
+        }
         let mut remarks: Vec<Remark> = [
             self.of_version(),
-            self.of_role(),
             self.of_eviction(),
             Some(self.of_persistence()),
             self.of_memory(),
@@ -145,11 +148,6 @@ impl ServerReport {
             self.software
         );
         (self.version < VERSION_MIN).then(|| remark(Weight::Refusal, text))
-    }
-
-    fn of_role(&self) -> Option<Remark> {
-        let text = "it is a replica, which takes no writes: give the address of its master, or of the sentinels";
-        self.is_replica.then(|| remark(Weight::Refusal, text))
     }
 
     fn of_eviction(&self) -> Option<Remark> {
@@ -180,7 +178,8 @@ impl ServerReport {
             (Some(true), Some("always")) => remark(Weight::Note, "what it accepted survives a crash of the machine"),
             (Some(true), Some("everysec")) => remark(
                 Weight::Note,
-                "a crash of its process loses nothing; a power failure may lose the last second of what it accepted",
+                "a crash of its process loses nothing; a power failure may lose the last second of what it accepted \
+                 (`appendfsync everysec`)",
             ),
             (Some(true), Some("no")) => remark(
                 Weight::Warning,
@@ -210,29 +209,6 @@ impl ServerReport {
         let text = format!("it uses {percent} % of the memory it may use: at 100 % it takes no more work");
         (percent >= NEARLY_FULL_PERCENT).then(|| remark(Weight::Warning, text))
     }
-
-    /// Whether work may be kept there.
-    ///
-    /// # Errors
-    /// [`StoreError::Unfit`] with what has to change.
-    pub fn check(&self) -> Result<(), StoreError> {
-        match self
-            .remarks()
-            .into_iter()
-            .find(|remark| remark.weight == Weight::Refusal)
-        {
-            Some(remark) => Err(StoreError::Unfit { message: remark.text }),
-            None => Ok(()),
-        }
-    }
-}
-
-/// The answer of one server; a cluster gives one of each master, and they are set up alike.
-fn first_of(value: redis::Value) -> redis::Value {
-    match value {
-        redis::Value::Map(answers) => answers.into_iter().next().map(|(_, answer)| answer).unwrap_or_default(),
-        answer => answer,
-    }
 }
 
 #[cfg(test)]
@@ -241,7 +217,7 @@ mod tests {
 
     fn report(info: &str, config: &[(&str, &str)]) -> Vec<(Weight, String)> {
         let common = "redis_version:7.0.15\r\nrole:master\r\naof_enabled:1\r\nmaxmemory_policy:noeviction\r\n";
-        let mut report = ServerReport::from_info(&format!("{common}{info}"));
+        let mut report = ServerReport::from_info("db:6379".to_owned(), &format!("{common}{info}"));
         let pairs = config
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -260,7 +236,6 @@ mod tests {
     fn a_server_that_would_lose_work_is_refused() {
         for (info, what) in [
             ("maxmemory_policy:allkeys-lru", "noeviction"),
-            ("role:slave", "master"),
             ("redis_version:6.0.20", "6.2"),
         ] {
             let remarks = report(info, &[("appendfsync", "everysec")]);

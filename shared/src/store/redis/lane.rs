@@ -50,7 +50,7 @@ impl Lane {
             keys: [&self.tag, &self.key],
             arguments: all,
         };
-        let answer = self.link.script(&call).await?;
+        let answer = self.link.numbered_script(&call).await?;
         if answer == LATE {
             return Err(StoreError::Unavailable {
                 message: "a later call has overtaken this one, which was not done".to_owned(),

@@ -32,8 +32,9 @@ async fn listen(link: Arc<Link>, news: News, listening: oneshot::Sender<Result<(
     loop {
         let subscribed = async {
             let mut listener = link.listener().await?;
-            listener.subscribe(&*news.channel).await?;
-            Ok::<_, redis::RedisError>(listener)
+            let subscribed = listener.subscribe(&*news.channel).await;
+            subscribed.map_err(|error| Trouble::of(&error))?;
+            Ok::<_, Trouble>(listener)
         };
         match subscribed.await {
             Ok(mut listener) => {
@@ -50,14 +51,13 @@ async fn listen(link: Arc<Link>, news: News, listening: oneshot::Sender<Result<(
                     }
                 }
             }
-            Err(error) => {
-                if let Trouble::Fatal(error) = Trouble::of(&error)
-                    && let Some(first) = listening.take()
-                {
+            Err(Trouble::Fatal(error)) => {
+                if let Some(first) = listening.take() {
                     drop(first.send(Err(error)));
                     return;
                 }
             }
+            Err(_) => {}
         }
         if let Some(pause) = wait.next() {
             tokio::time::sleep(pause).await;

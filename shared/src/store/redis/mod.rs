@@ -11,6 +11,7 @@ mod committer;
 mod durability;
 mod edges;
 mod fault;
+mod find;
 mod hot;
 mod lane;
 mod link;
@@ -25,16 +26,19 @@ mod script;
 mod settings;
 mod shard;
 mod signal;
+mod survey;
 mod upkeep;
 
 pub use address::without_user;
 pub use durability::{Remark, ServerReport, Weight};
+pub use survey::Survey;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::future::join_all;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
@@ -88,6 +92,8 @@ impl Default for RedisOptions {
 /// A shard with what changes it.
 struct Place {
     shard: Shard,
+    /// The same shard for calls that are about all shards, which one that is away must not hold up.
+    quick: Shard,
     committer: Committer,
     claims: Lane,
 }
@@ -124,11 +130,7 @@ impl RedisStore {
                 message: format!("no thread for its connections: {error}"),
             })?;
         let patience = Duration::from_millis(options.patience_ms);
-        let link = Arc::new(Link::new(
-            address,
-            runtime.handle().clone(),
-            patience.min(OPEN_PATIENCE),
-        ));
+        let link = Link::new(address, runtime.handle().clone(), patience.min(OPEN_PATIENCE));
         // From here on, whatever fails ends the runtime in the background.
         let mut store = Self {
             clock: Arc::new(ServerClock::default()),
@@ -144,32 +146,53 @@ impl RedisStore {
             turn: AtomicUsize::new(0),
             runtime: Some(runtime),
         };
-        store.report().await?.check()?;
-        let shards = settings::agree(&store.link).await?;
-        store.shards = (0..shards)
-            .map(|number| Shard::of(store.link.clone(), number))
+        let mut survey = store.survey().await?;
+        survey.check()?;
+        survey.shards = settings::agree(&store.link).await?;
+        survey.warn(&store.link.address().shown);
+        store.shards = (0..survey.shards)
+            .map(|number| Shard::of(&store.link, number))
             .collect();
         store.clock = match options.clock {
             Some(clock) => clock,
             None => ServerClock::start(&store.link).await?,
         };
+        // Whoever may not run scripts should learn it now, and not with the first job.
+        store.shards[0].look(&[]).await?;
         listen::start(&store.link, &store.news).await?;
-        let place = |shard: &Shard| Place {
-            committer: Committer::start(shard, &store.news),
-            claims: Lane::new(shard.link.clone(), &shard.tag),
-            shard: shard.clone(),
+        let place = |shard: &Shard| {
+            let quick = Shard {
+                link: shard.link.quick(),
+                tag: shard.tag.clone(),
+            };
+            Place {
+                committer: Committer::start(shard, &store.news),
+                claims: Lane::new(quick.link.clone(), &shard.tag),
+                shard: shard.clone(),
+                quick,
+            }
         };
         store.places = store.shards.iter().map(place).collect();
-        store.link.wait_for(patience);
+        store.link.opened(patience);
         Ok(store)
     }
 
-    /// How the server is set up.
+    /// How the store's servers are set up.
     ///
     /// # Errors
-    /// [`StoreError`] if it cannot be asked.
-    pub async fn report(&self) -> Result<ServerReport, StoreError> {
-        ServerReport::of(&self.link).await
+    /// [`StoreError`] if they cannot be asked.
+    pub async fn survey(&self) -> Result<Survey, StoreError> {
+        Survey::of(&self.link, self.shards.len()).await
+    }
+
+    /// The places in the order in which the next claim asks them: each comes first in its turn, and of those that lead to
+    /// nobody, one is tried once all others have been.
+    fn in_turn(&self) -> impl Iterator<Item = &Place> {
+        let first = self.turn.fetch_add(1, Ordering::Relaxed) % self.places.len();
+        let in_turn = || self.places[first..].iter().chain(&self.places[..first]);
+        let is_down = |place: &&Place| place.quick.link.is_down();
+        let well = in_turn().filter(move |place| !is_down(place));
+        well.chain(in_turn().filter(is_down).take(1))
     }
 
     fn place(&self, slot: u8) -> &Place {
@@ -201,7 +224,7 @@ impl Store for RedisStore {
     }
 
     fn work_signal(&self, queues: &[String]) -> Box<dyn WorkSignal> {
-        Box::new(signal::TokenSignal::new(&self.link, &self.shards, queues))
+        Box::new(signal::TokenSignal::new(&self.shards, queues))
     }
 
     async fn commit(&self, batch: Batch) -> Result<Commit, StoreError> {
@@ -211,40 +234,50 @@ impl Store for RedisStore {
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError> {
         let mut claimed = Vec::new();
-        let first = self.turn.fetch_add(1, Ordering::Relaxed);
-        for turn in 0..self.places.len() {
+        let (mut answered, mut missed) = (false, None);
+        for place in self.in_turn() {
             let slots = request.slots - claimed.len();
             if slots == 0 || request.queues.is_empty() {
-                break;
+                return Ok(claimed);
             }
-            let place = &self.places[first.wrapping_add(turn) % self.places.len()];
             let request = ClaimRequest {
                 slots,
                 ..request.clone()
             };
             let now = self.now();
-            claimed.extend(claim::claim(&place.shard, &place.claims, &self.news, &self.runs, &request, now).await?);
+            match claim::claim(&place.quick, &place.claims, &self.news, &self.runs, &request, now).await {
+                Ok(jobs) => {
+                    answered = true;
+                    claimed.extend(jobs);
+                }
+                // What other shards gave is not to be lost over it, and they are to be asked as ever.
+                Err(error) if error.is_transient() => missed = Some(error),
+                Err(error) => return Err(error),
+            }
         }
-        Ok(claimed)
+        match missed {
+            Some(error) if !answered => Err(error),
+            _ => Ok(claimed),
+        }
     }
 
     async fn extend(&self, tokens: &[LeaseToken], until: Timestamp) -> Result<Vec<Extension>, StoreError> {
-        let mut extensions = vec![None; tokens.len()];
-        for (number, place) in self.places.iter().enumerate() {
-            let is_here = |token: &LeaseToken| usize::from(token.job.slot()) % self.places.len() == number;
-            let here: Vec<usize> = (0..tokens.len()).filter(|at| is_here(&tokens[*at])).collect();
-            if here.is_empty() {
-                continue;
-            }
-            let of_shard: Vec<LeaseToken> = here.iter().map(|at| tokens[*at]).collect();
-            for (at, extension) in here
-                .into_iter()
-                .zip(claim::extend(&place.shard, &of_shard, until).await?)
-            {
-                extensions[at] = Some(extension);
-            }
+        let mut here: Vec<Vec<usize>> = vec![Vec::new(); self.places.len()];
+        for (at, token) in tokens.iter().enumerate() {
+            here[usize::from(token.job.slot()) % self.places.len()].push(at);
         }
-        Ok(extensions.into_iter().flatten().collect())
+        let of_places = self.places.iter().zip(&here).filter(|(_, here)| !here.is_empty());
+        // All at once: the leases of one shard must not lapse over another that is away.
+        let extended = join_all(of_places.map(|(place, here)| async move {
+            let of_shard: Vec<LeaseToken> = here.iter().map(|at| tokens[*at]).collect();
+            claim::extend(&place.quick, &of_shard, until).await
+        }));
+        let mut extensions = Vec::with_capacity(tokens.len());
+        for (here, extended) in here.iter().filter(|here| !here.is_empty()).zip(extended.await) {
+            extensions.extend(here.iter().copied().zip(extended?));
+        }
+        extensions.sort_unstable_by_key(|(at, _)| *at);
+        Ok(extensions.into_iter().map(|(_, extension)| extension).collect())
     }
 
     async fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {
@@ -311,7 +344,7 @@ impl Store for RedisStore {
         let command = redis::cmd("GET")
             .arg(shard.key("k", &packed::key_name(tenant, key)))
             .take();
-        let stored = shard::bytes(self.link.command(&command).await?)?;
+        let stored = shard::bytes(shard.link.command(&command).await?)?;
         stored
             .map(|packed| committer::claim_of(tenant, key, &packed))
             .transpose()

@@ -23,11 +23,11 @@ pub(super) struct Shard {
 
 impl Shard {
     /// The shard of that number.
-    pub fn of(link: Arc<Link>, number: usize) -> Self {
-        let tag = format!("{{{}:{number}}}", link.address().prefix);
+    pub fn of(link: &Arc<Link>, number: usize) -> Self {
+        let tag = format!("{}:{number}", link.address().prefix);
         Self {
-            link,
-            tag: tag.into_bytes().into(),
+            link: link.for_tag(&tag),
+            tag: format!("{{{tag}}}").into_bytes().into(),
         }
     }
 

@@ -7,26 +7,35 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::select_all;
-use redis::{RedisResult, Value};
+use redis::Value;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
-use super::link::{Link, WaitingConnection};
+use super::fault::Trouble;
+use super::link::{Link, WaitingConnection, pauses};
 use super::shard::Shard;
 use crate::store::WorkSignal;
 
-/// How long the server is asked to wait at a time: a lost connection is noticed that soon.
+/// How long the server is asked to wait at a time: a lost connection is noticed that soon. And how long a claimer waits at
+/// most before it looks for itself.
 const WAIT: Duration = Duration::from_secs(2);
-/// The pause after a wait that failed: the server is away, and claims say so.
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// What one claimer waits with.
 pub(super) struct TokenSignal {
     waiters: Vec<Arc<Waiter>>,
     /// The waits that are under way on the servers, one to each waiter.
     pending: Vec<Option<JoinHandle<()>>>,
-    /// Whether the claimer waits now. A token that comes when it does not is for somebody else.
-    is_wanted: Arc<AtomicBool>,
+    /// What the claimer is at.
+    claimer: Arc<Claimer>,
+}
+
+/// What a claimer is at, as its waiters see it.
+#[derive(Default)]
+struct Claimer {
+    /// Whether it waits now. A token that comes when it does not is for somebody else.
+    is_waiting: AtomicBool,
+    /// Whether it is gone for good.
+    is_gone: AtomicBool,
 }
 
 /// One line to a server on which tokens are waited for.
@@ -35,15 +44,16 @@ struct Waiter {
     /// The lists of tokens: one to each queue and shard.
     tokens: Vec<Vec<u8>>,
     connection: Mutex<Option<WaitingConnection>>,
-    is_wanted: Arc<AtomicBool>,
+    claimer: Arc<Claimer>,
 }
 
 impl TokenSignal {
     /// The signal of a claimer of those queues.
-    pub fn new(link: &Arc<Link>, shards: &[Shard], queues: &[String]) -> Self {
-        let is_wanted = Arc::new(AtomicBool::new(false));
+    pub fn new(shards: &[Shard], queues: &[String]) -> Self {
+        let claimer = Arc::new(Claimer::default());
         // In a cluster, one command may name only lists of one shard.
-        let together = if link.is_cluster() { 1 } else { shards.len().max(1) };
+        let is_cluster = shards.first().is_some_and(|shard| shard.link.is_cluster());
+        let together = if is_cluster { 1 } else { shards.len().max(1) };
         let waiter = |shards: &[Shard]| {
             let of_shard = |shard: &Shard| {
                 queues
@@ -52,18 +62,24 @@ impl TokenSignal {
                     .collect::<Vec<_>>()
             };
             Arc::new(Waiter {
-                link: link.clone(),
+                link: shards[0].link.clone(),
                 tokens: shards.iter().flat_map(of_shard).collect(),
                 connection: Mutex::default(),
-                is_wanted: is_wanted.clone(),
+                claimer: claimer.clone(),
             })
         };
         let waiters: Vec<Arc<Waiter>> = shards.chunks(together).map(waiter).collect();
         Self {
             pending: waiters.iter().map(|_| None).collect(),
             waiters,
-            is_wanted,
+            claimer,
         }
+    }
+}
+
+impl Drop for TokenSignal {
+    fn drop(&mut self) {
+        self.claimer.is_gone.store(true, Ordering::SeqCst);
     }
 }
 
@@ -71,9 +87,9 @@ impl TokenSignal {
 struct Wanted<'a>(&'a AtomicBool);
 
 impl<'a> Wanted<'a> {
-    fn new(is_wanted: &'a AtomicBool) -> Self {
-        is_wanted.store(true, Ordering::SeqCst);
-        Self(is_wanted)
+    fn new(is_waiting: &'a AtomicBool) -> Self {
+        is_waiting.store(true, Ordering::SeqCst);
+        Self(is_waiting)
     }
 }
 
@@ -89,29 +105,39 @@ impl WorkSignal for TokenSignal {
     fn arm(&mut self) {}
 
     async fn wait(&mut self) {
-        let _wanted = Wanted::new(&self.is_wanted);
+        let _wanted = Wanted::new(&self.claimer.is_waiting);
         for (waiter, pending) in self.waiters.iter().zip(&mut self.pending) {
             pending.get_or_insert_with(|| {
                 let waiter = waiter.clone();
                 waiter.link.runtime().clone().spawn(async move { waiter.wait().await })
             });
         }
-        // A wait that broke off is a wait in vain.
-        let (_, first, _) = select_all(self.pending.iter_mut().flatten()).await;
-        self.pending[first] = None;
+        let first = select_all(self.pending.iter_mut().flatten());
+        // A token that was lost with its worker costs no more than this.
+        if let Ok((_, first, _)) = tokio::time::timeout(WAIT, first).await {
+            self.pending[first] = None;
+        }
     }
 }
 
 impl Waiter {
+    /// Waits until a token has come, however often the way to it breaks off: claims say so.
     async fn wait(&self) {
-        if self.token().await.is_err() {
-            *self.connection.lock().await = None;
-            tokio::time::sleep(PAUSE).await;
+        let mut rest = pauses();
+        while !self.claimer.is_gone.load(Ordering::SeqCst) {
+            match self.token().await {
+                Ok(true) => return,
+                Ok(false) => rest = pauses(),
+                Err(_) => {
+                    *self.connection.lock().await = None;
+                    tokio::time::sleep(rest.next().unwrap_or(WAIT)).await;
+                }
+            }
         }
     }
 
-    /// Waits for a token, and puts it back if nobody wants it any more.
-    async fn token(&self) -> RedisResult<()> {
+    /// Waits some time for a token, and puts it back if nobody wants it any more.
+    async fn token(&self) -> Result<bool, Trouble> {
         let mut place = self.connection.lock().await;
         let connection = match &mut *place {
             Some(connection) => connection,
@@ -123,13 +149,15 @@ impl Waiter {
         }
         command.arg(WAIT.as_secs());
         let popped = connection.send(&command).await?;
-        if let Value::Array(popped) = popped
-            && let Some(Value::BulkString(tokens)) = popped.first()
-            && !self.is_wanted.load(Ordering::SeqCst)
+        let Value::Array(popped) = popped else {
+            return Ok(false);
+        };
+        if let Some(Value::BulkString(tokens)) = popped.first()
+            && !self.claimer.is_waiting.load(Ordering::SeqCst)
         {
             let back = redis::cmd("LPUSH").arg(tokens.as_slice()).arg("").take();
             connection.send(&back).await?;
         }
-        Ok(())
+        Ok(true)
     }
 }

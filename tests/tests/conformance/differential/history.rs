@@ -7,10 +7,10 @@ use legwork_shared::id::{JobId, RunId, WorkerId};
 use legwork_shared::job::{self, Command, Job, Phase};
 use legwork_shared::run::{Pausable, Pause, Run, RunState};
 use legwork_shared::store::{ClaimRequest, Claimed, Commit, StoreError, WorkerRecord};
+use legwork_tests::engine::{Engine, START};
 use legwork_tests::make::token;
 
 use super::Pair;
-use crate::world::Engine;
 use legwork_tests::chance::Chance;
 
 /// Claimed jobs that are remembered, stale ones too.
@@ -54,11 +54,7 @@ impl History {
     }
 
     fn worker(&mut self) -> WorkerId {
-        WorkerId::nth(
-            crate::world::START,
-            u32::try_from(self.chance.below(u64::from(WORKERS))).unwrap(),
-            0,
-        )
+        WorkerId::nth(START, u32::try_from(self.chance.below(u64::from(WORKERS))).unwrap(), 0)
     }
 
     /// Does something, and compares.
@@ -82,7 +78,7 @@ impl History {
                 self.pair.clock.advance_ms(ms);
             }
         }
-        let workers: Vec<WorkerId> = (0..WORKERS).map(|n| WorkerId::nth(crate::world::START, n, 0)).collect();
+        let workers: Vec<WorkerId> = (0..WORKERS).map(|n| WorkerId::nth(START, n, 0)).collect();
         let runs: Vec<RunId> = self.runs.keys().copied().collect();
         let run = self.chance.pick(&runs).copied();
         self.pair.compare(run.as_slice(), &workers).await;
@@ -308,7 +304,7 @@ impl History {
                 version: "1".to_owned(),
                 slots: 2,
                 queues: Vec::new(),
-                started_at: crate::world::START,
+                started_at: START,
                 seen_at,
                 clock_ahead_ms: -7,
             };

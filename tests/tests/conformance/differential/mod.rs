@@ -5,7 +5,6 @@
 mod batches;
 mod history;
 
-use std::any::Any;
 use std::sync::Arc;
 
 use legwork_shared::batch::Batch;
@@ -16,10 +15,9 @@ use legwork_shared::run::{Pausable, Pause};
 use legwork_shared::store::memory::MemoryStore;
 use legwork_shared::store::{ClaimRequest, Claimed, Commit, Due, Extension, JobQuery, RunQuery, Store, StoreError};
 use legwork_shared::time::Timestamp;
-use legwork_tests::redis_server::RedisServer;
-use tempfile::TempDir;
+use legwork_tests::engine::{Engine, Opened};
 
-use crate::world::{Engine, START, connect, open, snapshot};
+use crate::world::snapshot;
 use history::History;
 
 /// Enough for each kind of step to meet each state; some seconds.
@@ -31,27 +29,18 @@ struct Pair {
     reference: Arc<dyn Store>,
     engine: Arc<dyn Store>,
     clock: Arc<SimClock>,
-    /// Where the engine keeps its records: a folder or a server, which end with the pair.
-    _place: Box<dyn Any + Send + Sync>,
+    /// What the engine stands on, which ends with the pair.
+    _ground: Opened,
 }
 
 impl Pair {
     async fn with(engine: Engine) -> Self {
-        let clock = Arc::new(SimClock::at(START));
-        let (engine, place): (Arc<dyn Store>, Box<dyn Any + Send + Sync>) = if engine == Engine::Redis {
-            let server = RedisServer::start().unwrap();
-            let store = connect(&server, clock.clone()).await.unwrap();
-            (Arc::new(store), Box::new(server))
-        } else {
-            let folder = TempDir::new().unwrap();
-            let store = open(&folder.path().join("store.db"), clock.clone()).unwrap();
-            (Arc::new(store), Box::new(folder))
-        };
+        let ground = Opened::on(engine).await.unwrap();
         Self {
-            reference: Arc::new(MemoryStore::new(clock.clone())),
-            engine,
-            clock,
-            _place: place,
+            reference: Arc::new(MemoryStore::new(ground.clock.clone())),
+            engine: ground.store.clone(),
+            clock: ground.clock.clone(),
+            _ground: ground,
         }
     }
 

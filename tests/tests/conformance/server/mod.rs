@@ -9,10 +9,16 @@ use legwork_shared::job::JobState;
 use legwork_shared::store::redis::{RedisOptions, RedisStore};
 use legwork_shared::store::{ClaimRequest, Commit, JobQuery, Store, StoreError};
 use legwork_tests::cut_proxy::{CutProxy, LOCALHOST};
+use legwork_tests::engine::{Engine, START, open_server};
 use legwork_tests::make;
 use legwork_tests::redis_server::RedisServer;
 
-use crate::world::{Engine, START, World, connect, snapshot};
+use crate::world::{World, snapshot};
+
+mod cluster;
+mod outage;
+mod reach;
+mod sentinel;
 
 fn clock() -> Arc<SimClock> {
     Arc::new(SimClock::at(START))
@@ -35,11 +41,7 @@ async fn refusal(address: &str) -> StoreError {
 async fn behind_a_proxy() -> (World, CutProxy) {
     let mut world = World::on(Engine::Redis).await;
     let proxy = CutProxy::before(&world.server().socket(), LOCALHOST).await.unwrap();
-    let options = RedisOptions {
-        clock: Some(world.clock.clone()),
-        ..RedisOptions::default()
-    };
-    world.store = Arc::new(RedisStore::open(&proxy.address("lw"), options).await.unwrap());
+    world.store = Arc::new(open_server(&proxy.address("lw"), world.clock.clone()).await.unwrap());
     (world, proxy)
 }
 
@@ -54,8 +56,8 @@ async fn everything_is_there_after_the_server_was_killed_and_its_users_go_on() {
     assert_eq!(world.snapshot(run.id).await, before);
     world.succeed(&claimed).await;
     assert_eq!(world.job(claimed.job.id).await.state(), JobState::Succeeded);
-    let again = connect(world.server(), world.clock.clone()).await.unwrap();
-    assert_eq!(snapshot(&again, run.id).await, world.snapshot(run.id).await);
+    let again = world.opened_again().await;
+    assert_eq!(snapshot(&*again, run.id).await, world.snapshot(run.id).await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -211,7 +213,7 @@ async fn a_burst_wakes_as_many_claimers_as_there_are_jobs() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_by_another_process_wakes_those_who_wait() {
     let world = World::on(Engine::Redis).await;
-    let other = connect(world.server(), world.clock.clone()).await.unwrap();
+    let other = world.opened_again().await;
     let mut changes = other.changes();
     for _ in 0..3 {
         changes.mark_unchanged();

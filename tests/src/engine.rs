@@ -29,6 +29,8 @@ pub enum Engine {
     Sqlite,
     /// A server of its own.
     Redis,
+    /// A Valkey server of its own.
+    Valkey,
     /// A cluster of its own, laid out in twelve shards.
     Cluster,
 }
@@ -61,6 +63,7 @@ impl Opened {
             Engine::Memory => Ground::Memory,
             Engine::Sqlite => Ground::Folder(TempDir::new()?),
             Engine::Redis => Ground::Server(RedisServer::start()?),
+            Engine::Valkey => Ground::Server(RedisServer::start_program("valkey-server")?),
             Engine::Cluster => Ground::Cluster(RedisCluster::start()?),
         };
         let clock = Arc::new(SimClock::at(START));

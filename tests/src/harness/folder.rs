@@ -15,6 +15,9 @@ use super::wait::DEADLINE;
 use super::{Output, program};
 use crate::model_server::{ModelServer, Wire};
 
+/// Names the address of the store that the tests use, where it is not a file of their own: see the program `with-store`.
+pub const STORE_VARIABLE: &str = "LEGWORK_TEST_STORE";
+
 /// The program with a home, a working folder, a store and an environment of its own.
 #[derive(Debug)]
 pub struct Legwork {
@@ -24,12 +27,29 @@ pub struct Legwork {
 }
 
 impl Legwork {
-    /// The program in an empty folder, without a language model.
+    /// The program in an empty folder, without a language model. Its store is empty: a file there, or in a corner of its own
+    /// of the store that [`STORE_VARIABLE`] names.
     ///
     /// # Panics
     /// When there is no room for a folder.
     #[must_use]
     pub fn new() -> Self {
+        let legwork = Self::in_a_file();
+        let Ok(address) = std::env::var(STORE_VARIABLE) else {
+            return legwork;
+        };
+        let name = legwork.folder().file_name().expect("a folder has a name").display();
+        let own = address.replace("prefix=e2e", &format!("prefix=e2e{name}"));
+        assert_ne!(own, address, "{STORE_VARIABLE} should hold `prefix=e2e`");
+        legwork.with_store(&own)
+    }
+
+    /// The program with its store in a file, for tests that are about the file.
+    ///
+    /// # Panics
+    /// When there is no room for a folder.
+    #[must_use]
+    pub fn in_a_file() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         for name in ["home", "work", "tmp"] {
             std::fs::create_dir(folder.path().join(name)).expect("a folder");
@@ -88,7 +108,7 @@ impl Legwork {
         self.folder.path()
     }
 
-    /// The store's file.
+    /// The store: a file, or an address.
     #[must_use]
     pub fn store(&self) -> &Path {
         &self.store

@@ -10,7 +10,7 @@ mod program;
 mod running;
 mod wait;
 
-pub use folder::Legwork;
+pub use folder::{Legwork, STORE_VARIABLE};
 pub use output::Output;
 pub use program::{program, repository};
 pub use running::Running;

@@ -20,7 +20,7 @@ fn hold(legwork: &Legwork) -> Connection {
 
 #[tokio::test]
 async fn d52_a_file_that_is_held_too_long_is_told_in_one_sentence_and_nothing_is_lost() {
-    let legwork = Legwork::new();
+    let legwork = Legwork::in_a_file();
     legwork.submit(PLAN).await;
     legwork.write("plan.yaml", PLAN);
     let held = hold(&legwork);
@@ -56,7 +56,7 @@ async fn d52_a_file_that_is_held_too_long_is_told_in_one_sentence_and_nothing_is
 
 #[tokio::test]
 async fn d52_who_reads_a_held_file_does_not_wait_and_who_writes_goes_on_as_soon_as_it_is_free() {
-    let legwork = Legwork::new();
+    let legwork = Legwork::in_a_file();
     legwork.submit(PLAN).await;
     let held = hold(&legwork);
     let cancel = legwork.spawn(&["cancel", "last"]);

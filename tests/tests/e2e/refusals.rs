@@ -254,7 +254,7 @@ async fn an_agent_without_a_model_and_a_model_without_its_key_are_refused() {
 
 #[tokio::test]
 async fn a_store_that_is_damaged_or_from_the_future_is_refused_and_left_as_it_is() {
-    let legwork = Legwork::new();
+    let legwork = Legwork::in_a_file();
     legwork.write("plan.yaml", "jobs:\n  - {id: a, agent: researcher, description: x}\n");
     let submit = ["submit", "plan.yaml"];
     let _ = legwork.run(&submit).await.success();
@@ -281,7 +281,7 @@ async fn a_store_that_is_damaged_or_from_the_future_is_refused_and_left_as_it_is
 
 #[tokio::test]
 async fn a_store_that_cannot_be_written_is_refused() {
-    let elsewhere = Legwork::new();
+    let elsewhere = Legwork::in_a_file();
     std::fs::create_dir_all(elsewhere.store()).expect("a folder");
     let output = elsewhere.run(&["list"]).await.expect_code(2);
     assert!(
@@ -290,7 +290,7 @@ async fn a_store_that_cannot_be_written_is_refused() {
         "{output}"
     );
 
-    let legwork = Legwork::new();
+    let legwork = Legwork::in_a_file();
     legwork.write("plan.yaml", "jobs:\n  - {id: a, agent: researcher, description: x}\n");
     // A file where the folder of the store should be: that stops the superuser too, unlike a permission.
     let folder = legwork.store().parent().expect("a folder");

@@ -45,7 +45,7 @@ fn assert_no_key(legwork: &Legwork, outputs: &[&Output]) {
 async fn d57_no_key_is_in_any_output_log_or_file() {
     for wire in WIRES {
         let server = ModelServer::start(Script::by(turn).strict()).await;
-        let legwork = Legwork::new()
+        let legwork = Legwork::in_a_file()
             .with_model(&server, wire, CANARY)
             .with_env("LEGWORK_LOG", "trace");
         legwork.write("docs/a.md", "Recall is high. Memory is dear.");
@@ -84,7 +84,7 @@ async fn d57_no_key_is_in_any_output_log_or_file() {
 async fn a_key_that_the_provider_refuses_is_told_as_such_and_not_shown() {
     for wire in WIRES {
         let server = ModelServer::start(Script::always(Turn::status(401))).await;
-        let legwork = Legwork::new().with_model(&server, wire, CANARY);
+        let legwork = Legwork::in_a_file().with_model(&server, wire, CANARY);
         let output = legwork.run(&["-vv", "run", "Worth it?"]).await.expect_code(2);
         assert!(output.stderr.contains("error[LW0502]"), "{output}");
         assert!(output.stderr.contains("  help: set a valid key"), "{output}");

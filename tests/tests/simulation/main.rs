@@ -30,6 +30,7 @@ use scheduler::{Simulation, Tally};
 const SEEDS_MEMORY: u64 = 120;
 const SEEDS_SQLITE: u64 = 6;
 const SEEDS_REDIS: u64 = 6;
+const SEEDS_CLUSTER: u64 = 3;
 /// A flaw must show within so many histories.
 const SEEDS_FLAW: u64 = 200;
 
@@ -69,6 +70,11 @@ async fn every_promise_holds_in_every_history_in_a_file() {
 #[tokio::test]
 async fn every_promise_holds_in_every_history_on_a_server() {
     live_through(Engine::Redis, SEEDS_REDIS).await;
+}
+
+#[tokio::test]
+async fn every_promise_holds_in_every_history_on_a_cluster() {
+    live_through(Engine::Cluster, SEEDS_CLUSTER).await;
 }
 
 #[tokio::test]

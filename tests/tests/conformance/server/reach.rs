@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use legwork_shared::store::StoreError;
+use legwork_shared::store::redis::{RedisOptions, RedisStore};
 use legwork_tests::certificates::Certificates;
 use legwork_tests::engine::{Engine, open_server};
 use legwork_tests::harness::repository;
@@ -12,7 +13,7 @@ use legwork_tests::redis_cluster::RedisCluster;
 use legwork_tests::redis_server::RedisServer;
 
 use super::refusal;
-use crate::world::World;
+use crate::world::{Spread, World};
 
 /// Runs a job through the store at that address: submit, wake-up, claim, lease, end, news of all of it.
 async fn works(address: &str) {
@@ -212,13 +213,11 @@ async fn a_data_base_that_is_not_there_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn valkey_keeps_every_promise() {
-    let valkey = RedisServer::start_program("valkey-server").unwrap();
-    let address = valkey.address("lw");
-    works(&address).await;
-    let store = legwork_shared::store::redis::RedisStore::open(&address, Default::default())
-        .await
-        .unwrap();
+async fn every_case_holds_on_valkey() {
+    let world = World::on(Engine::Valkey).await;
+    let options = RedisOptions::default();
+    let store = RedisStore::open(&world.server().address("lw"), options).await.unwrap();
     let software = store.survey().await.unwrap().software();
     assert!(software.starts_with("valkey "), "{software}");
+    crate::every_case(world, Spread::Together, &[]).await;
 }

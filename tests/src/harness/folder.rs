@@ -114,6 +114,12 @@ impl Legwork {
         &self.store
     }
 
+    /// Whether the store is a file of this machine, on which a successor knows at once that a process is gone.
+    #[must_use]
+    pub fn is_in_a_file(&self) -> bool {
+        !self.store.to_string_lossy().contains("://")
+    }
+
     /// A path in the working folder, where commands run.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {

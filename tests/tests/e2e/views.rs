@@ -20,10 +20,14 @@ jobs:
 /// A folder with a run that has succeeded, and the id of that run.
 async fn finished() -> (Legwork, String) {
     let legwork = Legwork::new();
+    let run = finish(&legwork).await;
+    (legwork, run)
+}
+
+async fn finish(legwork: &Legwork) -> String {
     let output = legwork.run_with_stdin(&["run", "--plan", "-"], PLAN.as_bytes()).await;
     assert!(output.clone().success().contains("Said: "), "{output}");
-    let run = legwork.status().await.run.id.to_string();
-    (legwork, run)
+    legwork.status().await.run.id.to_string()
 }
 
 #[tokio::test]
@@ -164,7 +168,8 @@ async fn every_command_has_help_with_an_example() {
 #[tokio::test]
 async fn nothing_is_written_outside_the_store_s_folder_and_it_is_private() {
     use std::os::unix::fs::PermissionsExt as _;
-    let (legwork, _) = finished().await;
+    let legwork = Legwork::in_a_file();
+    finish(&legwork).await;
     let mut entries = tokio::fs::read_dir(legwork.folder().join("home"))
         .await
         .expect("the home");

@@ -252,10 +252,10 @@ impl<'a> Parts<'a> {
         let (root_cert, cert, key) = (file("ca")?, file("cert")?, file("key")?);
         if !matches!(info.addr(), ConnectionAddr::TcpTls { .. }) {
             // Sentinels may be asked without; whoever named certificates for a plain server is mistaken.
-            return match root_cert.is_some() && !self.is_secure() {
-                true => Err(wrong("it names a `ca`, and its scheme does not say TLS: `rediss://`")),
-                false => Ok(info),
-            };
+            if root_cert.is_some() && !self.is_secure() {
+                return Err(wrong("it names a `ca`, and its scheme does not say TLS: `rediss://`"));
+            }
+            return Ok(info);
         }
         let client_tls = match (cert, key) {
             (Some(client_cert), Some(client_key)) => Some(ClientTlsConfig {

@@ -43,7 +43,7 @@ pub struct ServerReport {
 }
 
 /// What a fact about the server means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weight {
     /// Good to know.
@@ -137,7 +137,7 @@ impl ServerReport {
                 "its last write to disk failed: see its log, and whether its disk is full",
             ));
         }
-        remarks.sort_by_key(|remark| std::cmp::Reverse(remark.weight as u8));
+        remarks.sort_by_key(|remark| std::cmp::Reverse(remark.weight));
         remarks
     }
 

@@ -26,9 +26,10 @@ pub(super) enum Trouble {
 impl std::fmt::Display for Trouble {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Wait(message) | Self::Reconnect(message) => f.write_str(message),
+            Self::Wait(message) | Self::Reconnect(message) | Self::Fatal(StoreError::Unfit { message }) => {
+                f.write_str(message)
+            }
             Self::NoScript => f.write_str("it forgets its scripts"),
-            Self::Fatal(StoreError::Unfit { message }) => f.write_str(message),
             Self::Fatal(error) => error.fmt(f),
         }
     }

@@ -262,14 +262,14 @@ impl Link {
                 self.fails(&message);
             }
             if Duration::from_micros(ticks_us() - began_us) >= self.patience() {
-                return Err(self.away(message));
+                return Err(self.away(&message));
             }
             tokio::time::sleep(pauses.next().unwrap_or(PAUSE_MAX)).await;
         }
     }
 
     /// That the server does not answer; with what the address may have wrong, as long as nobody has answered.
-    fn away(&self, message: String) -> StoreError {
+    fn away(&self, message: &str) -> StoreError {
         let of = |words: &[&str]| words.iter().any(|words| message.contains(words));
         let hint = match self.address().is_secure() {
             _ if self.ground.is_open.load(Ordering::Relaxed) => "",
@@ -307,11 +307,11 @@ impl Link {
         if let Some(connection) = &*lock(&self.current[line]) {
             return Ok(connection.clone());
         }
-        let link = self.clone();
+        let way = self.clone();
         // The connection is driven by a task of the runtime that makes it, and the caller's may not last.
         let connected = self
             .runtime()
-            .spawn(async move { link.connect(ANSWER_TIMEOUT).await })
+            .spawn(async move { way.connect(ANSWER_TIMEOUT).await })
             .await;
         let connection = connected.unwrap_or_else(|_| Err(gone()))?;
         *lock(&self.current[line]) = Some(connection.clone());

@@ -1,6 +1,6 @@
 //! How the servers of a store are set up, all of them together, and what that means for its work.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use futures::future::join_all;
@@ -71,23 +71,24 @@ impl Survey {
     /// What is to be said about them, the worst first. What holds for some of them only names those.
     #[must_use]
     pub fn remarks(&self) -> Vec<Remark> {
-        let mut of_servers: BTreeMap<(std::cmp::Reverse<u8>, String), (Weight, Vec<&str>)> = BTreeMap::new();
+        let mut of_servers: Vec<(Remark, Vec<&str>)> = Vec::new();
         for server in &self.servers {
-            for Remark { weight, text } in server.remarks().into_iter().chain(self.of_place(server)) {
-                let known = of_servers.entry((std::cmp::Reverse(weight as u8), text));
-                known.or_insert((weight, Vec::new())).1.push(&server.place);
+            for remark in server.remarks().into_iter().chain(self.of_place(server)) {
+                match of_servers.iter_mut().find(|(known, _)| *known == remark) {
+                    Some((_, places)) => places.push(&server.place),
+                    None => of_servers.push((remark, vec![&server.place])),
+                }
             }
         }
         let mut remarks: Vec<Remark> = Vec::new();
-        for ((_, text), (weight, places)) in of_servers {
-            remarks.push(if places.len() == self.servers.len() {
-                remark(weight, text)
-            } else {
-                remark(weight, format!("{}: {text}", places.join(", ")))
-            });
+        for (mut remark, places) in of_servers {
+            if places.len() < self.servers.len() {
+                remark.text = format!("{}: {}", places.join(", "), remark.text);
+            }
+            remarks.push(remark);
         }
         remarks.extend(self.of_shards());
-        remarks.sort_by_key(|remark| std::cmp::Reverse(remark.weight as u8));
+        remarks.sort_by_key(|remark| Reverse(remark.weight));
         remarks
     }
 

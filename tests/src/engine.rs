@@ -88,6 +88,11 @@ impl Opened {
         Ok(())
     }
 
+    /// Lets the store go, as its process would at its end: an empty one in memory stands in its place.
+    pub fn close(&mut self) {
+        self.store = Arc::new(MemoryStore::new(self.clock.clone()));
+    }
+
     /// Another handle on the same store, as another process would hold it.
     ///
     /// # Errors

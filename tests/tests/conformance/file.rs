@@ -32,7 +32,7 @@ async fn everything_is_there_when_the_file_is_opened_again() {
     let before = world.snapshot(run.id).await;
     let path = world.path();
     // The last handle closes the file; nothing is left beside it.
-    world.store = Arc::new(legwork_shared::store::memory::MemoryStore::new(world.clock.clone()));
+    world.close();
     assert!(!path.with_extension("db-wal").exists());
     let again = open_file(&path, clock()).unwrap();
     assert_eq!(snapshot(&again, run.id).await, before);
@@ -228,7 +228,7 @@ async fn a_damaged_file_is_reported_and_not_believed() {
     let mut world = World::on(Engine::Sqlite).await;
     world.store = Arc::new(open_file(&path, world.clock.clone()).unwrap());
     let (run, job) = world.submit_one("a").await;
-    world.store = Arc::new(legwork_shared::store::memory::MemoryStore::new(world.clock.clone()));
+    world.close();
     let mut bytes = std::fs::read(&path).unwrap();
     let page = 4_096;
     // Everything but the first page, which says that this is a database.

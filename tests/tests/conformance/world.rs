@@ -72,6 +72,12 @@ impl World {
         self.ground.path()
     }
 
+    /// Lets the store go; what it stands on stays.
+    pub fn close(&mut self) {
+        self.ground.close();
+        self.store = self.ground.store.clone();
+    }
+
     /// Another handle on the same store, as another process would hold it.
     pub async fn opened_again(&self) -> Arc<dyn Store> {
         self.ground.again().await.unwrap()

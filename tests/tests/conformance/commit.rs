@@ -14,16 +14,9 @@ use crate::world::World;
 /// The key of these cases.
 const KEY: &str = "order-17";
 
-/// A run that may be submitted under the key of that tenant: it stands in the same slot.
-fn keyed_run(world: &World, tenant: &str) -> Run {
-    let run = world.run();
-    let id = run.id.with_slot(KeyClaim::slot_of(tenant, KEY));
-    Run { id, ..run }
-}
-
-/// Submits such a run with one job that may be claimed.
+/// Submits a run that may have the key, with one job that may be claimed.
 async fn submit_keyed(world: &World) -> (Run, Job) {
-    let run = keyed_run(world, DEFAULT_TENANT);
+    let run = world.keyed_run(DEFAULT_TENANT, KEY);
     let job = world.queued(&run, make::spec("a"));
     world.submit(&run, std::slice::from_ref(&job), &[]).await;
     (run, job)
@@ -70,7 +63,10 @@ pub async fn a_submitted_job_is_claimed_and_settled(world: &World) {
 }
 
 pub async fn the_same_key_and_payload_gives_the_first_run_and_writes_nothing(world: &World) {
-    let (first, second) = (keyed_run(world, DEFAULT_TENANT), keyed_run(world, DEFAULT_TENANT));
+    let (first, second) = (
+        world.keyed_run(DEFAULT_TENANT, KEY),
+        world.keyed_run(DEFAULT_TENANT, KEY),
+    );
     let mut batch = world.submission(&first, &[], &[]);
     batch.key = Some(key(first.id, "f1"));
     assert_eq!(world.store.commit(batch).await, Ok(Commit::Done));
@@ -85,7 +81,10 @@ pub async fn the_same_key_and_payload_gives_the_first_run_and_writes_nothing(wor
 }
 
 pub async fn the_same_key_with_another_payload_is_refused_and_shows_nothing_of_the_first(world: &World) {
-    let (first, second) = (keyed_run(world, DEFAULT_TENANT), keyed_run(world, DEFAULT_TENANT));
+    let (first, second) = (
+        world.keyed_run(DEFAULT_TENANT, KEY),
+        world.keyed_run(DEFAULT_TENANT, KEY),
+    );
     let mut batch = world.submission(&first, &[], &[]);
     batch.key = Some(key(first.id, "f1"));
     assert_eq!(world.store.commit(batch).await, Ok(Commit::Done));
@@ -99,7 +98,7 @@ pub async fn the_same_key_with_another_payload_is_refused_and_shows_nothing_of_t
 }
 
 pub async fn keys_of_two_tenants_are_two_keys(world: &World) {
-    let (first, second) = (keyed_run(world, DEFAULT_TENANT), keyed_run(world, "other"));
+    let (first, second) = (world.keyed_run(DEFAULT_TENANT, KEY), world.keyed_run("other", KEY));
     let mut batch = world.submission(&first, &[], &[]);
     batch.key = Some(key(first.id, "f1"));
     assert_eq!(world.store.commit(batch).await, Ok(Commit::Done));

@@ -163,7 +163,7 @@ async fn d54_a_file_of_the_first_format_is_brought_forward_and_its_jobs_go_on() 
     }
     drop(conn);
     let before = world.snapshot(made.id).await;
-    world.store = Arc::new(open(&path, world.clock.clone()).unwrap());
+    world.store = Arc::new(open_file(&path, world.clock.clone()).unwrap());
     assert_eq!(world.snapshot(made.id).await, before);
     let states = [job.id, running.id].map(|id| (id, world.store.clone()));
     for (id, store) in states {
@@ -174,7 +174,7 @@ async fn d54_a_file_of_the_first_format_is_brought_forward_and_its_jobs_go_on() 
     assert_eq!(world.store.leader().await, Ok(None));
     assert!(count(&path, "SELECT user_version FROM pragma_user_version") > 1);
     // Brought forward once: whoever comes next finds nothing to do.
-    drop(open(&path, clock()).unwrap());
+    drop(open_file(&path, clock()).unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -5,7 +5,7 @@ use legwork_shared::budget::Counter;
 use legwork_shared::dag::Edge;
 use legwork_shared::id::{JobId, RunId, WorkerId};
 use legwork_shared::job::{Command, Job, Mail, UpdateMode, Verdict};
-use legwork_shared::run::Run;
+use legwork_shared::run::{DEFAULT_TENANT, Run};
 use legwork_shared::store::{Commit, Due, JobQuery, Lead, StoreError};
 
 use legwork_tests::make::{self, needs};
@@ -85,7 +85,7 @@ pub async fn the_newest_event_of_a_run_is_told(world: &World) {
 
 /// Submits a run of two jobs, one after the other, under a key, with something of everything that can be kept of it.
 async fn submit_rich(world: &World, key: &str) -> (Run, Vec<Job>) {
-    let run = world.run();
+    let run = world.keyed_run(DEFAULT_TENANT, key);
     let (parent, child) = (
         world.queued(&run, make::spec("parent")),
         world.blocked(&run, make::spec("child")),

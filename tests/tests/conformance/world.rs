@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use legwork_shared::batch::{Batch, FileRecord, JournalEntry};
+use legwork_shared::batch::{Batch, FileRecord, JournalEntry, KeyClaim};
 use legwork_shared::clock::{Clock, SimClock};
 use legwork_shared::dag::Edge;
 use legwork_shared::id::{JobId, RunId, UpdateId, WorkerId};
@@ -112,6 +112,13 @@ impl World {
             Spread::Apart => u8::try_from(self.runs.fetch_add(1, Ordering::Relaxed) % 252).unwrap(),
         };
         make::run(RunId::nth(self.now(), self.number(), 7).with_slot(slot), self.now())
+    }
+
+    /// A run that may be submitted under that key: it stands in the same slot.
+    pub fn keyed_run(&self, tenant: &str, key: &str) -> Run {
+        let run = self.run();
+        let id = run.id.with_slot(KeyClaim::slot_of(tenant, key));
+        Run { id, ..run }
     }
 
     fn job_id(&self, run: &Run) -> JobId {

@@ -70,7 +70,7 @@ async fn what_stands_in_many_shards_is_listed_as_one() {
     }
     assert_eq!(listed, submitted.iter().map(|(_, job)| *job).collect::<Vec<_>>());
     let query = RunQuery {
-        tenant: "default".to_owned(),
+        tenant: Some("default".to_owned()),
         before: Some(submitted[10].0),
         limit: 3,
     };

@@ -212,7 +212,7 @@ fn with(job: &str, on: Condition) -> Need {
 ///
 /// # Errors
 /// The plan is refused.
-pub(super) fn submission(store: &dyn Store, mut plan: Plan) -> Result<Submission> {
+pub fn submission(store: &dyn Store, mut plan: Plan) -> Result<Submission> {
     let agent = AgentSpec {
         name: MARKER.to_owned(),
         runner: RunnerSpec::Custom {

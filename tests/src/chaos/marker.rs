@@ -65,7 +65,7 @@ impl Marker {
             return Ok(Verdict::Failed(JobError::retryable("errand", "it was told to fail")));
         }
         if errand.tokens > 0 {
-            self.spend(attempt, errand.tokens).await?;
+            self.spend(attempt, errand).await?;
         }
         if errand.writes
             && let Err(error) = self.write(attempt).await
@@ -101,7 +101,8 @@ impl Marker {
     }
 
     /// As an agent does: sets aside what a call may cost, makes it, and settles.
-    async fn spend(&self, attempt: &Attempt, tokens: u64) -> Result<(), AttemptError> {
+    async fn spend(&self, attempt: &Attempt, errand: &Errand) -> Result<(), AttemptError> {
+        let tokens = errand.tokens;
         let reserve = Reservation {
             input_tokens: tokens,
             ..Reservation::default()
@@ -112,6 +113,7 @@ impl Marker {
             ..Report::default()
         };
         attempt.checkpoint(report).await?;
+        tokio::time::sleep(Duration::from_millis(errand.ms / 2)).await;
         let spent = Usage {
             input_tokens: tokens,
             model_calls: 1,
@@ -158,9 +160,11 @@ impl Runner for Marker {
             Ok(errand) => errand,
             Err(error) => return Verdict::Failed(JobError::fatal(FailReason::Error, "errand", error.to_string())),
         };
+        // Half of the time of one that spends is that of its call.
+        let ms = if errand.tokens > 0 { errand.ms / 2 } else { errand.ms };
         tokio::select! {
             () = attempt.cancelled().cancelled_owned() => return Verdict::Cancelled,
-            () = tokio::time::sleep(Duration::from_millis(errand.ms)) => {}
+            () = tokio::time::sleep(Duration::from_millis(ms)) => {}
         }
         match self.do_errand(attempt, &errand).await {
             Ok(verdict) => verdict,

@@ -9,7 +9,8 @@ mod host;
 mod marker;
 mod story;
 
-pub use errand::{Errand, MARKER, Shape, Workload};
+pub use crew::{Place, Station};
+pub use errand::{Errand, MARKER, Shape, Workload, submission};
 pub use fault::Fault;
 pub use marker::{Marker, work};
 pub use story::{Outcome, Story, worker_program};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use legwork_shared::job::JobState;
 use legwork_shared::store::redis::{RedisOptions, RedisStore};
 use legwork_shared::store::{JobQuery, Store};
@@ -31,6 +31,8 @@ const AGAIN: Duration = Duration::from_millis(50);
 const LOOK: Duration = Duration::from_millis(20);
 /// How long a server whose disk is full may take to notice.
 const NOTICE_MAX: Duration = Duration::from_secs(10);
+/// How long a worker may take to begin.
+const START_MAX: Duration = Duration::from_mins(1);
 /// How long a fault waits for somebody at work.
 const BUSY_MAX: Duration = Duration::from_secs(2);
 /// How long all may take to end when nothing goes wrong any more.
@@ -99,6 +101,9 @@ impl Story {
         let happened = self.suffer(&mut ground).await?;
         let accepted = submitting.await.context("the client broke off")??;
         until_ended(&ground.store).await?;
+        for place in 0..ground.places.len() {
+            ground.until_begun(place).await?;
+        }
         let ending = ground.places.drain(..).map(Place::end);
         futures::future::try_join_all(ending).await?;
         let marks = MarkLog::read(&ground.folder.path().join("marks.jsonl"))?;
@@ -220,10 +225,10 @@ impl Ground {
                 sleep(beyond).await;
                 self.places[place].signal(Signal::CONT)?;
             }
-            Fault::Roll => self.places[place].roll().await?,
+            Fault::Roll => self.roll(place).await?,
             Fault::RollAll => {
-                for place in &mut self.places {
-                    place.roll().await?;
+                for place in 0..self.places.len() {
+                    self.roll(place).await?;
                 }
             }
             Fault::ServerCrash => block_in_place(|| self.server.restart())?,
@@ -249,6 +254,28 @@ impl Ground {
             }
         }
         self.replace_fallen()
+    }
+
+    /// Asks a worker to end that has begun: before, a signal just ends the process.
+    async fn roll(&mut self, place: usize) -> Result<()> {
+        self.until_begun(place).await?;
+        self.places[place].roll().await
+    }
+
+    async fn until_begun(&mut self, place: usize) -> Result<()> {
+        let began = Instant::now();
+        while began.elapsed() < START_MAX {
+            let workers = self.store.workers().await?;
+            if workers
+                .iter()
+                .any(|worker| Some(worker.pid) == self.places[place].pid())
+            {
+                return Ok(());
+            }
+            self.replace_fallen()?;
+            sleep(LOOK).await;
+        }
+        bail!("worker {place} does not begin")
     }
 
     /// That place, or the next whose worker holds a job: a fault that meets nobody at work shows little.

@@ -11,6 +11,7 @@ mod pool;
 mod readme;
 mod refusals;
 mod report;
+mod rolling;
 mod secrets;
 mod server;
 mod team;

@@ -1,4 +1,5 @@
-//! Measures what one machine does with one SQLite file at full durability, beside what an fsync of its disk costs.
+//! Measures what one machine does with one SQLite file at full durability, beside what an fsync of its disk costs, and
+//! what more workers bring with a Redis server.
 //!
 //! ```text
 //! cargo run --release -p legwork-tests --bin machine-bench -- [--folder DIR] [--only NAME]…
@@ -14,11 +15,12 @@ mod latency;
 mod pool;
 mod processes;
 mod waiting;
+mod workers;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 
 /// Measures one machine with one SQLite file.
 #[derive(Debug, Parser)]
@@ -35,7 +37,7 @@ struct Options {
 }
 
 /// What can be measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
     /// From the submit to the runner's start, on an idle store.
     Latency,
@@ -47,6 +49,8 @@ enum Part {
     Idle,
     /// Whether finished jobs slow anything.
     Finished,
+    /// How much faster four workers are than one.
+    Workers,
 }
 
 /// A figure, and the bound that it has to keep.
@@ -97,6 +101,7 @@ async fn measure(part: Part, folder: &Path) -> Result<Vec<Figure>> {
         Part::Waiting => waiting::measure().await,
         Part::Idle => idle::measure().await,
         Part::Finished => finished::measure(folder).await,
+        Part::Workers => workers::measure().await,
     }
 }
 
@@ -106,12 +111,8 @@ async fn main() -> Result<()> {
     if let Some(store) = options.worker {
         return latency::work(&store).await;
     }
-    let all = [Part::Latency, Part::Growth, Part::Waiting, Part::Idle, Part::Finished];
-    let parts = if options.only.is_empty() {
-        &all[..]
-    } else {
-        &options.only
-    };
+    let all = Part::value_variants();
+    let parts = if options.only.is_empty() { all } else { &options.only };
     println!("| what | measured | bound |\n|---|---|---|");
     let mut missed = 0;
     for part in parts {

@@ -14,10 +14,13 @@ local has_pauses = call('EXISTS', tag .. ':paused') == 1
 local ASIDE_MAX = 2000
 local put_aside = 0
 
--- Whether one place in a queue comes before another. Byte by byte: the server's locale has no say in it.
-local function comes_before(one, other)
-  for at = 1, #one do
-    local a, b = string.byte(one, at), string.byte(other, at)
+-- Whether one job at the head of its queue goes before another: higher priority, then queued longer, then id. Ids are compared
+-- byte by byte: the server's locale has no say in it.
+local function goes_before(one, other)
+  if one.hot[PRIORITY] ~= other.hot[PRIORITY] then return one.hot[PRIORITY] > other.hot[PRIORITY] end
+  if one.hot[SINCE] ~= other.hot[SINCE] then return one.hot[SINCE] < other.hot[SINCE] end
+  for at = 1, #one.id do
+    local a, b = string.byte(one.id, at), string.byte(other.id, at)
     if a ~= b then return a < b end
   end
   return false
@@ -61,11 +64,16 @@ local function candidates()
     local first
     for _, head in ipairs(heads) do
       local place = head.places[head.at]
-      if place and (not first or comes_before(place, first.places[first.at])) then first = head end
+      if place and not head.id then
+        head.id = string.sub(place, 13)
+        -- The only queue has nobody to be compared with.
+        head.hot = #heads > 1 and hot_of(head.id)
+      end
+      if place and (not first or goes_before(head, first)) then first = head end
     end
     if not first then break end
-    ids[#ids + 1] = string.sub(first.places[first.at], 13)
-    first.at = first.at + 1
+    ids[#ids + 1] = first.id
+    first.at, first.id = first.at + 1, nil
     if has_pauses and not first.places[first.at] and put_aside < ASIDE_MAX then
       first.places, first.from = next_places(first.queue, first.from)
       first.at = 1
@@ -81,6 +89,17 @@ local function secret_of(id)
   return struct.pack('>i4i4', bit.bxor(high, a, c), bit.bxor(low, b, d))
 end
 
+-- Where the lines have got to.
+local passed = {}
+
+-- Writes where the lines have got to, and forgets the last turns that are over: they are of no account.
+local function pass_turns()
+  for line, turn in pairs(passed) do
+    call('ZADD', tag .. line, 'GT', turn, '')
+    call('ZREMRANGEBYSCORE', tag .. line, '-inf', '(' .. turn)
+  end
+end
+
 -- Mirrors the claim of `job::apply`.
 local function take(id, hot)
   local old = { unpack(hot) }
@@ -90,6 +109,8 @@ local function take(id, hot)
   hot[ATTEMPT], hot[WORKER], hot[SECRET] = hot[ATTEMPT] + 1, worker, secret_of(id)
   if hot[STARTED] < 0 then hot[STARTED] = now end
   move(id, old, hot)
+  local line = line_of(hot)
+  passed[line] = math.max(passed[line] or 0, hot[TURN] or 0)
   append(hot[RUN], pack({ now, id, { 'started', hot[ATTEMPT], worker } }))
 end
 
@@ -149,6 +170,7 @@ for place, id in ipairs(ids) do
   jobs[place], runs_of_jobs[place] = job, hot[RUN]
 end
 write_indexes()
+pass_turns()
 pass_on()
 remember(number, pack(ids))
 if #ids > 0 then call('PUBLISH', ARGV[2], ARGV[3]) end

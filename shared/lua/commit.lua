@@ -129,12 +129,15 @@ local function write_runs(batch, sums)
   end
 end
 
+-- The record as the client has packed it, unless the job is queued: then its turn has been filled in.
+local function as_sent(hot, packed) return hot[STATE] ~= QUEUED and packed or nil end
+
 local function write_jobs(batch)
   for _, new in ipairs(batch[INSERT]) do
     local id, packed, rest, spec, parent, name = unpack(new)
     local hot = unpack_record(packed)
-    jobs[id], sent[id], changed_jobs[id], documents[id] = hot, packed, true, { rest, spec }
     move(id, nil, hot)
+    jobs[id], sent[id], changed_jobs[id], documents[id] = hot, as_sent(hot, packed), true, { rest, spec }
     note(':n:' .. hot[RUN], id .. name, '0')
     if parent ~= '' then note(':c:' .. parent, id, '0') end
   end
@@ -143,7 +146,7 @@ local function write_jobs(batch)
     local hot = new.hot
     move(id, jobs[id], hot)
     local spec = documents[id] and documents[id][2]
-    jobs[id], sent[id], changed_jobs[id], documents[id] = hot, packed, true, { rest, spec }
+    jobs[id], sent[id], changed_jobs[id], documents[id] = hot, as_sent(hot, packed), true, { rest, spec }
   end
   for _, touch in ipairs(batch[TOUCH]) do
     local hot = jobs[touch[1]]

@@ -11,7 +11,7 @@ local pack, unpack_record = cmsgpack.pack, cmsgpack.unpack
 local VERSION, STATE, SINCE, WAKE, ATTEMPT, WORKER, SECRET, CANCEL = 1, 2, 3, 4, 5, 6, 7, 8
 local MAIL_SENT, MAIL_APPLIED, WHY, STARTED = 9, 10, 11, 12
 local BLOCKED_MS, QUEUED_MS = 13, 15
-local QUEUE_TIMEOUT, START_AT, PRIORITY, QUEUE, RUN = 17, 18, 19, 20, 21
+local QUEUE_TIMEOUT, START_AT, PRIORITY, QUEUE, RUN, TURN = 17, 18, 19, 20, 21, 22
 -- The states that a script looks at, by their places in a job's life.
 local BLOCKED, SCHEDULED, QUEUED, RUNNING = 0, 1, 2, 3
 -- Why a job is scheduled: it was submitted with a start time.
@@ -36,10 +36,14 @@ local function hot_of(id)
   return packed and unpack_record(packed) or nil
 end
 
--- Sorts as jobs are claimed: higher priority, then queued longer, then id.
+-- Sorts as jobs are claimed: higher priority, then turn, then id.
 local function place_in_queue(id, hot)
-  return struct.pack('>I4I8', 2147483647 - hot[PRIORITY], hot[SINCE]) .. id
+  -- Records of the first format have no turn.
+  return struct.pack('>I4I8', 2147483647 - hot[PRIORITY], hot[TURN] or hot[SINCE]) .. id
 end
+
+-- The index of a line, which is a queue at a priority: the last turn of each run in it, and under '' where it has got to.
+local function line_of(hot) return ':y:' .. hot[PRIORITY] .. ':' .. hot[QUEUE] end
 
 -- Sets the score of a member of an index, or takes it out if there is none. Written at the end of the call, all members of an
 -- index at once: a command of its own for each would cost more than all else.
@@ -50,6 +54,25 @@ local function note(index, member, score)
     indexes[index] = members
   end
   members[member] = score
+end
+
+-- The turns of this call, by line: where it has got to, and the last one of each run.
+local lines = {}
+
+-- Gives a job that comes into its queue its turn. Mirrors `store::turn::next`.
+local function take_turn(hot)
+  local index, run = line_of(hot), hot[RUN]
+  local line = lines[index]
+  if not line then
+    local now, last = unpack(call('ZMSCORE', tag .. index, '', run))
+    line = { now = tonumber(now or 0), last = { [run] = tonumber(last or -1) } }
+    lines[index] = line
+  end
+  local last = line.last[run] or tonumber(call('ZSCORE', tag .. index, run) or -1)
+  local turn = math.max(line.now, last + 1)
+  line.last[run] = turn
+  note(index, run, turn)
+  return turn
 end
 
 -- One command with many words, in as many parts as it takes.
@@ -80,6 +103,8 @@ local function index_of(state) return state <= RUNNING and ':s:live' or ':s:' ..
 
 -- Moves a job from the indexes of its old record, if there was one, to those of its new one.
 local function move(id, old, new)
+  local was_queued, is_queued = old and old[STATE] == QUEUED, new[STATE] == QUEUED
+  if is_queued then new[TURN] = was_queued and old[TURN] or take_turn(new) end
   local from, to = old and index_of(old[STATE]), index_of(new[STATE])
   if from ~= to then
     if from then note(from, id, false) end
@@ -88,7 +113,7 @@ local function move(id, old, new)
   from, to = old and old[WAKE] >= 0 and ':w:' .. old[STATE], new[WAKE] >= 0 and ':w:' .. new[STATE]
   if from and from ~= to then note(from, id, false) end
   if to and (from ~= to or old[WAKE] ~= new[WAKE]) then note(to, id, new[WAKE]) end
-  from, to = old and old[STATE] == QUEUED and place_in_queue(id, old), new[STATE] == QUEUED and place_in_queue(id, new)
+  from, to = was_queued and place_in_queue(id, old), is_queued and place_in_queue(id, new)
   if from ~= to then
     if from then note(':q:' .. old[QUEUE], from, false) end
     if to then

@@ -199,7 +199,7 @@ async fn a_job_at_work_is_not_held_up_by_a_retry_of_what_it_needed() {
     let child = world.sleep_on_a_child(&b[0]).await;
     let retried = world.coordinator.retry(id_of(&submitted, "a"), "test").await;
     assert_eq!(retried, Ok(vec![id_of(&submitted, "a")]));
-    assert_eq!(world.work(|_| false).await, ["a", child.as_str(), "b"]);
+    assert_eq!(world.work(|_| false).await, [child.as_str(), "a", "b"]);
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ mod query;
 pub mod redis;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+mod turn;
 mod work_signal;
 
 pub use error::StoreError;
@@ -71,8 +72,13 @@ pub trait Store: Send + Sync + 'static {
     /// Moves up to `request.slots` queued jobs to running, each under a fresh lease.
     ///
     /// Atomic per job; never returns a job twice while its lease lives. Only jobs of the named queues, and none of a queue
-    /// or run that is paused. Order: higher priority, then queued longer, then id. The answer carries each job's dependents, complete as of its version.
-    /// After a crash a claimed job stays running until its lease expires or its holder is known to be gone.
+    /// or run that is paused. The answer carries each job's dependents, complete as of its version. After a crash a claimed
+    /// job stays running until its lease expires or its holder is known to be gone.
+    ///
+    /// Order within a queue: higher priority; then the runs take turns, so that each that has jobs there gets one in its
+    /// turn, however many it has; then by id. A job gets its turn when it is queued, after those of its run that are queued
+    /// already. Of several queues, the one goes first whose head has the higher priority, then waits longer, then by id.
+    /// A store in several shards keeps this order in each of them, and takes from each in its turn.
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<Claimed>, StoreError>;
 
     /// Extends leases to `until` where the token still holds its job; never shortens one.

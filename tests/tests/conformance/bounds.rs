@@ -72,6 +72,7 @@ fn hot(world: &World, run: &[u8]) -> Vec<(&'static str, Vec<Value>)> {
         ("claim_candidates", vec![text("live"), limit.clone()]),
         ("job_ids_held", vec![Value::Blob(world.worker.as_bytes().to_vec())]),
         ("cascades", vec![limit.clone()]),
+        ("turns", vec![text("live"), Value::Integer(0), run.clone()]),
         ("run_counters", vec![run.clone()]),
         ("run_version", vec![run.clone()]),
         ("event_last", vec![run.clone()]),

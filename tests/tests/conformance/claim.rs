@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use legwork_shared::batch::Batch;
 use legwork_shared::dag::Edge;
 use legwork_shared::id::{JobId, WorkerId};
-use legwork_shared::job::{self, Command, Job, JobState, Phase};
+use legwork_shared::job::{self, Command, Job, JobState};
+use legwork_shared::run::Run;
 use legwork_shared::store::{ClaimRequest, Claimed, Commit};
 
 use legwork_tests::make::{self, needs};
@@ -29,32 +30,24 @@ pub async fn a_claimed_job_is_what_apply_makes_of_it(world: &World) {
     assert_eq!(claimed.job.phase.lease().unwrap().until, world.now() + LEASE_MS);
 }
 
-pub async fn higher_priority_goes_first_then_longer_wait_then_id(world: &World) {
-    let run = world.run();
-    let with_priority = |name: &str, priority| {
-        let mut spec = make::spec(name);
+pub async fn higher_priority_goes_first_then_turn_then_id(world: &World) {
+    let (run, other) = (world.run(), world.run());
+    let with_priority = |run: &Run, priority| {
+        let mut spec = make::spec("a");
         spec.priority = priority;
-        world.queued(&run, spec)
+        world.queued(run, spec)
     };
-    let (low, middle, high) = (
-        with_priority("low", -1),
-        with_priority("middle", 0),
-        with_priority("high", i32::MAX),
-    );
-    let early = make::spec("early");
-    let since = world.now() - 1;
-    let early = Job {
-        phase: Phase::Queued { since },
-        ..world.queued(&run, early)
-    };
-    let twin = with_priority("twin", 0);
-    let jobs = [&low, &middle, &high, &early, &twin].map(Clone::clone);
+    let (low, high) = (with_priority(&run, -1), with_priority(&run, i32::MAX));
+    let [first, twin, second] = [&run, &other, &run].map(|run| with_priority(run, 0));
+    // In a run, jobs take turns in the order in which they are queued.
+    let jobs = [&low, &second, &high, &first].map(Clone::clone);
     world.submit(&run, &jobs, &[]).await;
+    world.submit(&other, std::slice::from_ref(&twin), &[]).await;
     let mut order = Vec::new();
     for slots in [2, 1, 9] {
         order.extend(ids(&world.claim(slots).await));
     }
-    assert_eq!(order, [high.id, early.id, middle.id, twin.id, low.id]);
+    assert_eq!(order, [high.id, twin.id, second.id, first.id, low.id]);
 }
 
 pub async fn only_the_named_queues_are_looked_at(world: &World) {

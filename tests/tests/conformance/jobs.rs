@@ -2,7 +2,7 @@
 
 use legwork_shared::batch::Batch;
 use legwork_shared::id::{JobId, RunId};
-use legwork_shared::job::{Job, JobState};
+use legwork_shared::job::{Job, JobState, Verdict};
 use legwork_shared::run::Run;
 use legwork_shared::store::{Commit, JobQuery, Page};
 use legwork_tests::make::{self, needs};
@@ -48,8 +48,15 @@ fn query(run: Option<RunId>, parent: Option<JobId>, name: &str, states: &[JobSta
 pub async fn jobs_are_found_by_run_state_name_and_parent(world: &World) {
     use JobState::{Blocked, Failed, Queued, Running, Succeeded};
     let [(run, one), (other, two)] = two_runs(world).await;
-    let claimed = world.claim(2).await;
-    world.succeed(&claimed[0]).await;
+    // One has ended, one goes on, the others are given back.
+    for claimed in world.claim(6).await {
+        if claimed.job.id == one[0].id {
+            world.succeed(&claimed).await;
+        } else if claimed.job.id != one[1].id {
+            let back = world.settle(&claimed, Verdict::Yielded { due: world.now() }).await;
+            assert_eq!(back, Ok(Commit::Done));
+        }
+    }
     let (here, there, parent) = (Some(run.id), Some(other.id), Some(one[0].id));
     let every: Vec<&Job> = one.iter().chain(&two).collect();
     let [b, c, d, e] = [&one[1], &one[2], &one[3], &one[4]];

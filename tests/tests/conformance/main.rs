@@ -14,6 +14,7 @@ mod claim;
 mod commit;
 mod differential;
 mod due;
+mod fair;
 mod file;
 mod jobs;
 mod lease;
@@ -104,7 +105,7 @@ on_every_engine! {
     }
     claim {
         a_claimed_job_is_what_apply_makes_of_it
-        higher_priority_goes_first_then_longer_wait_then_id
+        higher_priority_goes_first_then_turn_then_id
         only_the_named_queues_are_looked_at
         no_more_than_the_slots_are_taken
         only_queued_jobs_are_taken
@@ -146,6 +147,14 @@ on_every_engine! {
         a_cascade_stands_until_it_is_done
         the_jobs_that_a_worker_holds_are_its_running_ones
         a_worker_is_on_record_until_it_is_removed
+    }
+    fair {
+        s51_a_run_of_many_jobs_does_not_keep_a_short_one_waiting
+        s51_all_runs_get_the_same_share_whatever_their_length
+        s51_jobs_that_come_one_by_one_take_turns_as_well
+        s51_a_priority_goes_before_all_turns_and_takes_none_away
+        s51_a_run_that_was_away_gets_no_turns_for_that
+        of_several_queues_the_head_that_waits_longest_is_next
     }
     pause {
         nothing_of_a_paused_queue_is_handed_out

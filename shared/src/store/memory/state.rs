@@ -7,13 +7,23 @@ use crate::batch::{FileRecord, JournalEntry, KeyClaim};
 use crate::budget::Counter;
 use crate::dag::{Edge, EdgeKind};
 use crate::id::{JobId, RunId, WorkerId};
-use crate::job::{Job, JobState, Mail, Phase};
+use crate::job::{Job, JobSpec, JobState, Mail, Phase};
 use crate::run::{Pausable, Pause, Run, RunState, RunView};
+use crate::store::turn::{self, Candidate};
 use crate::store::{ClaimRequest, Due, EventRecord, JobQuery, Lead, Page, RunQuery, WorkerRecord};
 use crate::time::Timestamp;
 
-/// A queued job's place in its queue.
-pub(super) type Place = (std::cmp::Reverse<i32>, Timestamp, JobId);
+/// A queued job's place in its queue: by priority, then turn, then id.
+pub(super) type Place = (std::cmp::Reverse<i32>, u64, JobId);
+
+/// What the jobs of one priority in a queue know of each other's turns.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    /// Where it has got to.
+    pub now: u64,
+    /// The last turn of each run.
+    pub last: BTreeMap<RunId, u64>,
+}
 
 /// Everything that is kept.
 #[derive(Debug, Default)]
@@ -28,6 +38,9 @@ pub(super) struct State {
     pub unmet: BTreeMap<JobId, usize>,
     /// Queued jobs by queue, in the order in which they are claimed.
     pub queues: BTreeMap<String, BTreeSet<Place>>,
+    /// The turn of each queued job.
+    pub turns: BTreeMap<JobId, u64>,
+    pub lines: BTreeMap<(String, i32), Line>,
     pub counters: BTreeMap<(RunId, Counter), u64>,
     pub journals: BTreeMap<JobId, Vec<JournalEntry>>,
     pub mail: BTreeMap<JobId, Vec<Mail>>,
@@ -64,12 +77,17 @@ impl State {
     }
 
     /// The jobs of a queue that are not held back, in the order in which they are claimed.
-    pub fn claimable(&self, queue: &str) -> impl Iterator<Item = Place> + '_ {
+    pub fn claimable(&self, queue: &str) -> impl Iterator<Item = Candidate> + '_ {
         let is_paused = self.pauses.contains_key(&Pausable::Queue(queue.to_owned()));
         let queued = self.queues.get(queue).filter(|_| !is_paused).into_iter().flatten();
-        queued.copied().filter(|(.., id)| {
-            let run = self.jobs.get(id).map(|job| job.run);
-            run.is_none_or(|run| !self.pauses.contains_key(&Pausable::Run(run)))
+        queued.filter_map(|(std::cmp::Reverse(priority), turn, id)| {
+            let job = self.jobs.get(id)?;
+            (!self.pauses.contains_key(&Pausable::Run(job.run))).then_some(Candidate {
+                priority: *priority,
+                turn: *turn,
+                since: job.phase.since(),
+                id: *id,
+            })
         })
     }
 
@@ -143,19 +161,42 @@ impl State {
 
     /// Puts a job's record in place and keeps the queues in step with it.
     pub fn place(&mut self, job: Job) {
-        if let Some(before) = self.jobs.get(&job.id)
-            && before.state() == JobState::Queued
-        {
-            let entry = (std::cmp::Reverse(before.spec.priority), before.phase.since(), before.id);
-            if let Some(queue) = self.queues.get_mut(&before.spec.queue) {
-                queue.remove(&entry);
+        let is_queued = job.state() == JobState::Queued;
+        match (self.turns.get(&job.id).copied(), is_queued) {
+            (None, true) => {
+                let turn = self.take_turn(&job);
+                self.turns.insert(job.id, turn);
+                let entry = (std::cmp::Reverse(job.spec.priority), turn, job.id);
+                self.queues.entry(job.spec.queue.clone()).or_default().insert(entry);
             }
-        }
-        if job.state() == JobState::Queued {
-            let entry = (std::cmp::Reverse(job.spec.priority), job.phase.since(), job.id);
-            self.queues.entry(job.spec.queue.clone()).or_default().insert(entry);
+            (Some(turn), false) => {
+                self.turns.remove(&job.id);
+                if let Some(queue) = self.queues.get_mut(&job.spec.queue) {
+                    queue.remove(&(std::cmp::Reverse(job.spec.priority), turn, job.id));
+                }
+            }
+            (None, false) | (Some(_), true) => {}
         }
         self.jobs.insert(job.id, job);
+    }
+
+    fn take_turn(&mut self, job: &Job) -> u64 {
+        let line = self.line(&job.spec);
+        let turn = turn::next(line.now, line.last.get(&job.run).copied());
+        line.last.insert(job.run, turn);
+        turn
+    }
+
+    /// Notes that a line has got to `turn`.
+    pub fn pass_turn(&mut self, spec: &JobSpec, turn: u64) {
+        let line = self.line(spec);
+        line.now = line.now.max(turn);
+        let now = line.now;
+        line.last.retain(|_, last| *last >= now);
+    }
+
+    fn line(&mut self, spec: &JobSpec) -> &mut Line {
+        self.lines.entry((spec.queue.clone(), spec.priority)).or_default()
     }
 }
 

@@ -10,6 +10,7 @@ use crate::dag::Edge;
 use crate::id::{JobId, RunId};
 use crate::job::{self, Command, EventKind, JobState, LeaseToken, Phase};
 use crate::run::{Pausable, Pause};
+use crate::store::turn::{self, Candidate};
 use crate::store::{ClaimRequest, Claimed, Commit, EventRecord, Extension, StoreError};
 use crate::time::Timestamp;
 
@@ -205,18 +206,18 @@ impl State {
     }
 
     pub fn claim(&mut self, request: &ClaimRequest, now: Timestamp) -> Result<Vec<Claimed>, StoreError> {
-        let queues = request.queues.iter();
-        let mut candidates: Vec<_> = queues.flat_map(|queue| self.claimable(queue)).collect();
-        candidates.sort_unstable();
-        candidates.dedup();
-        candidates.truncate(request.slots);
-        candidates
+        let queues: BTreeSet<&String> = request.queues.iter().collect();
+        let heads = queues
             .into_iter()
-            .map(|(.., id)| self.claim_one(id, request, now))
+            .map(|queue| self.claimable(queue).take(request.slots).collect());
+        turn::merge(heads.collect(), request.slots)
+            .into_iter()
+            .map(|found| self.claim_one(found, request, now))
             .collect()
     }
 
-    fn claim_one(&mut self, id: JobId, request: &ClaimRequest, now: Timestamp) -> Result<Claimed, StoreError> {
+    fn claim_one(&mut self, found: Candidate, request: &ClaimRequest, now: Timestamp) -> Result<Claimed, StoreError> {
+        let id = found.id;
         let corrupt = |message: String| StoreError::Corrupt { message };
         let job = self
             .jobs
@@ -231,6 +232,7 @@ impl State {
             .cloned()
             .ok_or_else(|| corrupt(format!("{id} belongs to no run")))?;
         self.place(transition.job.clone());
+        self.pass_turn(&transition.job.spec, found.turn);
         for kind in transition.events {
             self.append(
                 NewEvent {

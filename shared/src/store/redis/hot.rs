@@ -10,7 +10,9 @@ use crate::store::document::{Head, Rest, corrupt, decode_bytes};
 use crate::time::Timestamp;
 
 /// How many values a hot record has.
-const LEN: usize = 21;
+const LEN: usize = 22;
+/// How many it had in the first format: all but the turn.
+const LEN_FIRST: usize = 21;
 const BLOCKED_ON: [BlockedOn; 2] = [BlockedOn::Dependencies, BlockedOn::Children];
 const DELAYS: [Delay; 3] = [Delay::Start, Delay::Retry, Delay::Provider];
 
@@ -56,7 +58,9 @@ pub(super) fn pack(job: &Job) -> Vec<u8> {
         .maybe(spec.start_at.map(|at| at.0))
         .int(i64::from(spec.priority))
         .bytes(spec.queue.as_bytes())
-        .bytes(job.run.as_bytes());
+        .bytes(job.run.as_bytes())
+        // The script fills in a queued job's turn.
+        .int(-1);
     packer.into_bytes()
 }
 
@@ -125,7 +129,7 @@ impl Hot {
     pub fn read(packed: &[u8]) -> Result<Self, StoreError> {
         let mut from = Unpacker::of(packed);
         let len = from.list()?;
-        if len != LEN {
+        if len != LEN && len != LEN_FIRST {
             return Err(corrupt("the record of a job", format_args!("it has {len} values")));
         }
         let version = from.uint()?;

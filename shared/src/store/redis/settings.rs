@@ -7,8 +7,9 @@ use super::shard::{bytes, list};
 use crate::store::StoreError;
 use crate::store::document::corrupt;
 
-/// The format that this version writes. Another format of keys or records is another number.
-const FORMAT: u32 = 1;
+/// The format that this version writes. Another format of keys or records is another number. In the first one, queued jobs
+/// had no turns; their records are read, and written in the second one when they change.
+const FORMAT: u32 = 2;
 /// One shard is enough for one server.
 const SHARDS: u8 = 1;
 const FIELDS: [&str; 2] = ["format", "shards"];
@@ -44,6 +45,11 @@ pub(super) async fn agree(link: &Arc<Link>) -> Result<usize, StoreError> {
             found: format,
             known: FORMAT,
         });
+    }
+    if format < FORMAT {
+        // From now on, programs that know only the first one are told so.
+        let command = redis::cmd("HSET").arg(&key).arg(FIELDS[0]).arg(FORMAT).take();
+        link.command(&command).await?;
     }
     if let Some(wanted) = address.shards.filter(|wanted| u32::from(*wanted) != shards) {
         return Err(StoreError::Unfit {

@@ -1,7 +1,6 @@
 //! Leases: taken and extended inside the writer's transaction.
 
-use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -11,46 +10,57 @@ use super::error::{Fault, corrupt};
 use super::job_row;
 use super::pause::{self, HeldBack};
 use super::query::{prepared, sql};
-use super::value::{from_limit, from_moment};
+use super::turn_book::{self, TurnBook};
+use super::value::{from_limit, from_moment, to_moment};
 use super::writer::Tx;
 use crate::id::{JobId, RunId};
 use crate::job::{self, Command, LeaseToken};
+use crate::store::turn::{self, Candidate};
 use crate::store::{ClaimRequest, Claimed, Extension};
 use crate::time::Timestamp;
 
 /// Takes the next jobs of the request's queues.
 pub(super) fn claim(tx: &mut Tx<'_>, request: &ClaimRequest, now: Timestamp) -> Result<Vec<Claimed>, Fault> {
     let held_back = HeldBack::load(tx.conn)?;
-    let mut candidates = BTreeSet::new();
+    let mut heads = Vec::new();
     for queue in request.queues.iter().collect::<BTreeSet<_>>() {
         if !held_back.has_queue(queue) {
-            candidates.extend(next_of(tx.conn, queue, request.slots, &held_back)?);
+            heads.push(next_of(tx.conn, queue, request.slots, &held_back)?);
         }
     }
-    candidates
-        .into_iter()
-        .take(request.slots)
-        .map(|(.., id)| claim_one(tx, id, request, now))
-        .collect()
+    let mut passed: BTreeMap<(String, i32), u64> = BTreeMap::new();
+    let mut claimed = Vec::new();
+    for found in turn::merge(heads, request.slots) {
+        let one = claim_one(tx, found.id, request, now)?;
+        let line = (one.job.spec.queue.clone(), found.priority);
+        let turn = passed.entry(line).or_default();
+        *turn = found.turn.max(*turn);
+        claimed.push(one);
+    }
+    for ((queue, priority), turn) in passed {
+        turn_book::pass(tx.conn, &queue, priority, turn)?;
+    }
+    Ok(claimed)
 }
 
-/// A queued job's place in its queue.
-type Place = (Reverse<i32>, i64, JobId);
-
 /// The next jobs of a queue. Those of paused runs that are met on the way are put aside.
-fn next_of(conn: &Connection, queue: &str, slots: usize, held_back: &HeldBack) -> Result<Vec<Place>, Fault> {
+fn next_of(conn: &Connection, queue: &str, slots: usize, held_back: &HeldBack) -> Result<Vec<Candidate>, Fault> {
     loop {
         let mut found = Vec::new();
         let mut paused = BTreeSet::new();
         let mut statement = prepared(conn, sql!("claim_candidates"))?;
         let mut rows = statement.query(params![queue, from_limit(slots)])?;
         while let Some(row) = rows.next()? {
-            let run = RunId::from_bytes(row.get(3)?);
+            let run = RunId::from_bytes(row.get(4)?);
             if held_back.has_run(run) {
                 paused.insert(run);
             } else {
-                let (priority, since): (i32, i64) = (row.get(0)?, row.get(1)?);
-                found.push((Reverse(priority), since, JobId::from_bytes(row.get(2)?)));
+                found.push(Candidate {
+                    priority: row.get(0)?,
+                    turn: row.get::<_, i64>(1)?.cast_unsigned(),
+                    since: to_moment(row.get(2)?),
+                    id: JobId::from_bytes(row.get(3)?),
+                });
             }
         }
         if paused.is_empty() {
@@ -69,7 +79,7 @@ fn claim_one(tx: &mut Tx<'_>, id: JobId, request: &ClaimRequest, now: Timestamp)
     let run = run.ok_or_else(|| corrupt(id, "it belongs to no run"))?;
     let lease = request.lease(&job, now);
     let transition = job::apply(&job, &Command::Claim { lease }, now).map_err(|refusal| corrupt(id, refusal))?;
-    write_transition(tx.conn, &transition, &mut Log::default(), now)?;
+    write_transition(tx.conn, &transition, &mut Log::default(), &mut TurnBook::default(), now)?;
     tx.changed = true;
     Ok(Claimed {
         job: transition.job,

@@ -10,6 +10,7 @@ use super::job_row::{self, JobRow};
 use super::prepared::{EventRow, Prepared};
 use super::query::{prepared, sql};
 use super::run_row::{self, Counters};
+use super::turn_book::TurnBook;
 use super::value::from_moment;
 use super::writer::Tx;
 use crate::batch::KeyClaim;
@@ -36,14 +37,16 @@ pub(super) fn commit(tx: &mut Tx<'_>, batch: &Prepared) -> Result<Commit, Fault>
     let counters = charge(tx.conn, batch)?;
     tx.changed = true;
     write_runs(tx.conn, batch, counters)?;
-    write_jobs(tx.conn, batch)?;
+    let mut turns = TurnBook::default();
+    write_jobs(tx.conn, batch, &mut turns)?;
     write_graph(tx.conn, batch)?;
     write_attachments(tx.conn, batch)?;
     let mut log = Log::of_new(new_runs(batch));
     for event in &batch.events {
         log.append(tx.conn, event, batch.at)?;
     }
-    release(tx.conn, batch, &mut log)?;
+    release(tx.conn, batch, &mut log, &mut turns)?;
+    turns.write(tx.conn)?;
     Ok(Commit::Done)
 }
 
@@ -165,12 +168,12 @@ fn write_runs(conn: &Connection, batch: &Prepared, mut counters: BTreeMap<RunId,
     Ok(())
 }
 
-fn write_jobs(conn: &Connection, batch: &Prepared) -> rusqlite::Result<()> {
+fn write_jobs(conn: &Connection, batch: &Prepared, turns: &mut TurnBook) -> rusqlite::Result<()> {
     for job in &batch.insert {
-        job.insert(conn)?;
+        job.insert(conn, turns)?;
     }
     for row in &batch.put {
-        row.update(conn)?;
+        row.update(conn, turns)?;
     }
     for (id, _) in &batch.touch {
         prepared(conn, sql!("job_touch"))?.execute([id.as_bytes()])?;
@@ -256,10 +259,11 @@ pub(super) fn write_transition(
     conn: &Connection,
     transition: &Transition,
     log: &mut Log,
+    turns: &mut TurnBook,
     at: Timestamp,
 ) -> Result<(), Fault> {
     let Job { id, run, .. } = transition.job;
-    JobRow::of(&transition.job)?.update(conn)?;
+    JobRow::of(&transition.job)?.update(conn, turns)?;
     for kind in &transition.events {
         log.append(conn, &EventRow::of(run, Some(id), kind)?, at)?;
     }
@@ -267,7 +271,7 @@ pub(super) fn write_transition(
 }
 
 /// Releases the blocked jobs that wait for nobody any more.
-fn release(conn: &Connection, batch: &Prepared, log: &mut Log) -> Result<(), Fault> {
+fn release(conn: &Connection, batch: &Prepared, log: &mut Log, turns: &mut TurnBook) -> Result<(), Fault> {
     let inserted = batch.insert.iter().map(|job| &job.row);
     let mut candidates: BTreeSet<JobId> = inserted
         .chain(&batch.put)
@@ -284,7 +288,7 @@ fn release(conn: &Connection, batch: &Prepared, log: &mut Log) -> Result<(), Fau
             continue;
         };
         if let Ok(transition) = job::apply(&job, &Command::Release, batch.at) {
-            write_transition(conn, &transition, log, batch.at)?;
+            write_transition(conn, &transition, log, turns, batch.at)?;
         }
     }
     Ok(())

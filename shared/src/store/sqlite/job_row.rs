@@ -6,12 +6,16 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::error::{classify, corrupt};
 use super::query::{prepared, sql};
+use super::turn_book::TurnBook;
 use super::value::{column, document, encode, from_moment, to_moment};
 use crate::id::{JobId, RunId, WorkerId};
 use crate::job::{Job, JobSpec, JobState, Lease, LeaseToken, Phase};
 use crate::store::StoreError;
 use crate::store::document::{Head, Rest};
 use crate::time::Timestamp;
+
+/// The word of the state in which a job has a turn.
+const QUEUED: &str = "queued";
 
 /// What may change about a job, ready to be written.
 pub(super) struct JobRow {
@@ -28,12 +32,13 @@ pub(super) struct JobRow {
     mail_sent: u32,
     mail_applied: u32,
     rest: String,
+    /// What never changes: the queue and the priority are of interest.
+    pub spec: Arc<JobSpec>,
 }
 
 /// A job that is not on record yet.
 pub(super) struct NewJob {
     pub row: JobRow,
-    spec: Arc<JobSpec>,
     spec_doc: String,
 }
 
@@ -56,6 +61,7 @@ impl JobRow {
             mail_sent: job.mail_sent,
             mail_applied: job.mail_applied,
             rest: String::new(),
+            spec: spec.clone(),
         };
         row.place(phase, spec, &mut rest);
         row.rest = encode(&rest, "a job")?;
@@ -84,8 +90,10 @@ impl JobRow {
         }
     }
 
-    /// Replaces the row of a job that is on record.
-    pub fn update(&self, conn: &Connection) -> rusqlite::Result<()> {
+    /// Replaces the row of a job that is on record, and takes a turn for it if it has come into its queue.
+    pub fn update(&self, conn: &Connection, turns: &mut TurnBook) -> rusqlite::Result<()> {
+        let is_new_there = self.state == JobState::Queued && state_word(conn, self.id)?.as_deref() != Some(QUEUED);
+        let turn = is_new_there.then(|| self.take_turn(conn, turns)).transpose()?;
         prepared(conn, sql!("job_update"))?.execute(params![
             self.id.as_bytes(),
             self.version.cast_signed(),
@@ -99,8 +107,14 @@ impl JobRow {
             self.mail_sent,
             self.mail_applied,
             self.rest,
+            turn,
         ])?;
         Ok(())
+    }
+
+    fn take_turn(&self, conn: &Connection, turns: &mut TurnBook) -> rusqlite::Result<i64> {
+        let turn = turns.take(conn, &self.spec.queue, self.spec.priority, self.run)?;
+        Ok(turn.cast_signed())
     }
 }
 
@@ -109,14 +123,18 @@ impl NewJob {
     pub fn of(job: &Job) -> Result<Self, StoreError> {
         Ok(Self {
             row: JobRow::of(job)?,
-            spec: job.spec.clone(),
             spec_doc: encode(&*job.spec, "the specification of a job")?,
         })
     }
 
     /// Inserts the rows.
-    pub fn insert(&self, conn: &Connection) -> rusqlite::Result<()> {
-        let Self { row, spec, spec_doc } = self;
+    pub fn insert(&self, conn: &Connection, turns: &mut TurnBook) -> rusqlite::Result<()> {
+        let Self { row, spec_doc } = self;
+        let spec = &row.spec;
+        let turn = match row.state {
+            JobState::Queued => row.take_turn(conn, turns)?,
+            _ => 0,
+        };
         prepared(conn, sql!("job_insert"))?.execute(params![
             row.id.as_bytes(),
             row.run.as_bytes(),
@@ -135,6 +153,7 @@ impl NewJob {
             spec.priority,
             spec.parent.as_ref().map(JobId::as_bytes),
             spec.name,
+            turn,
         ])?;
         prepared(conn, sql!("job_spec_insert"))?.execute(params![row.id.as_bytes(), spec_doc])?;
         Ok(())
@@ -159,11 +178,15 @@ pub(super) fn version(conn: &Connection, id: JobId) -> rusqlite::Result<u64> {
     Ok(version.map_or(0, i64::cast_unsigned))
 }
 
+fn state_word(conn: &Connection, id: JobId) -> rusqlite::Result<Option<String>> {
+    prepared(conn, sql!("job_state"))?
+        .query_row([id.as_bytes()], |row| row.get(0))
+        .optional()
+}
+
 /// Where a job stands, if there is one.
 pub(super) fn state(conn: &Connection, id: JobId) -> Result<Option<JobState>, StoreError> {
-    let word: Option<String> = prepared(conn, sql!("job_state"))
-        .and_then(|mut statement| statement.query_row([id.as_bytes()], |row| row.get(0)).optional())
-        .map_err(|error| classify(&error))?;
+    let word = state_word(conn, id).map_err(|error| classify(&error))?;
     word.map(|word| parse_state(&word)).transpose()
 }
 

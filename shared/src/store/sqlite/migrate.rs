@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
         "/migrations/V2__retention_and_lead.sql"
     )),
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/V3__pauses.sql")),
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/V4__turns.sql")),
 ];
 /// Marks the file as ours: `LGWK` in ASCII.
 const APPLICATION_ID: u32 = 0x4c47_574b;

@@ -17,6 +17,7 @@ mod read;
 mod readers;
 mod run_row;
 mod scribe;
+mod turn_book;
 mod upkeep;
 mod value;
 mod writer;

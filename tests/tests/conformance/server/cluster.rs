@@ -23,7 +23,12 @@ const HANDS: usize = 6;
 /// Cases about an order that holds within a shard, as what stands in several is taken from each in its turn; and about
 /// commits that touch two runs, which have to stand in one.
 const OF_ONE_SHARD: &[&str] = &[
-    "higher_priority_goes_first_then_longer_wait_then_id",
+    "higher_priority_goes_first_then_turn_then_id",
+    "s51_a_run_of_many_jobs_does_not_keep_a_short_one_waiting",
+    "s51_all_runs_get_the_same_share_whatever_their_length",
+    "s51_jobs_that_come_one_by_one_take_turns_as_well",
+    "s51_a_priority_goes_before_all_turns_and_takes_none_away",
+    "s51_a_run_that_was_away_gets_no_turns_for_that",
     "events_are_numbered_from_one_without_gaps_in_the_order_of_commits",
     "files_are_listed_by_the_beginning_of_their_path",
 ];

@@ -306,12 +306,14 @@ async fn what_is_deleted_leaves_no_key_behind() {
         }
         let left = keys(&world);
         let kinds: BTreeSet<&str> = left.iter().filter_map(|key| key.split(':').next_back()).collect();
-        // The tenants there were, the agents, and what the store says of itself.
-        assert!(
-            left.iter()
-                .all(|key| key.ends_with(":settings") || key.ends_with(":t") || key.contains(":g:")),
-            "{kinds:?} {left:?}"
-        );
+        // The tenants there were, the agents, how far each queue has got, and what the store says of itself.
+        let stays = [":settings", ":t", ":g:", ":y:"];
+        let is_one = |key: &String| {
+            stays
+                .iter()
+                .any(|kind| key.ends_with(kind) || kind.ends_with(':') && key.contains(kind))
+        };
+        assert!(left.iter().all(is_one), "{kinds:?} {left:?}");
     }
 }
 
@@ -337,4 +339,37 @@ async fn what_a_crash_has_left_of_a_deleted_run_goes_with_the_next_one() {
     assert!(world.store.job(job.id).await.unwrap().is_some());
     assert_eq!(crate::upkeep::prune(&world, second.id).await, Ok(()));
     assert_eq!(world.store.job(job.id).await, Ok(None));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn d54_a_store_of_the_first_format_is_brought_forward_and_its_jobs_go_on() {
+    let world = World::on(Engine::Redis).await;
+    let (_, queued) = world.submit_one("a").await;
+    let (_, running) = world.submit_one("b").await;
+    // As the first format had it: no turn in the records, and the queue in the order of time.
+    let script = "for _, key in ipairs(redis.call('KEYS', '{lw:0}:j:*')) do \
+        local hot = cmsgpack.unpack(redis.call('HGET', key, 'h')) hot[22] = nil \
+        redis.call('HSET', key, 'h', cmsgpack.pack(hot)) \
+        redis.call('ZREMRANGEBYRANK', '{lw:0}:q:default', 0, 0) \
+        redis.call('ZADD', '{lw:0}:q:old', 0, struct.pack('>I4I8', 2147483647 - hot[19], hot[3]) .. string.sub(key, 10)) \
+        end redis.call('RENAME', '{lw:0}:q:old', '{lw:0}:q:default') redis.call('DEL', '{lw:0}:y:0:default') \
+        return redis.call('HSET', '{lw}:settings', 'format', 1)";
+    let done = world.server().ask(&format!("EVAL \"{script}\" 0"));
+    assert_eq!(done.as_deref(), Some(":0\r\n"));
+    let store = world.opened_again().await;
+    let format = world.server().ask("HGET {lw}:settings format");
+    assert_eq!(format.as_deref(), Some("$1\r\n2\r\n"));
+    assert_eq!(store.job(queued.id).await, Ok(Some(queued)));
+    let claimed = store.claim(&world.request(1)).await.unwrap();
+    world.succeed(&claimed[0]).await;
+    let (_, late) = world.submit_one("c").await;
+    let mut left: Vec<_> = store
+        .claim(&world.request(9))
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|claimed| claimed.job.id)
+        .collect();
+    left.sort_unstable();
+    assert_eq!(left, [running.id, late.id]);
 }

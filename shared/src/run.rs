@@ -15,6 +15,25 @@ use crate::time::Timestamp;
 /// The tenant of everything on one machine.
 pub const DEFAULT_TENANT: &str = "default";
 
+/// What becomes of jobs that need one that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnFailure {
+    /// They are skipped, and the run goes on without them.
+    #[default]
+    Skip,
+    /// They wait for a person, who retries what failed or cancels them.
+    Hold,
+}
+
+impl OnFailure {
+    /// Whether nothing else was wanted.
+    #[must_use]
+    pub fn is_skip(&self) -> bool {
+        *self == Self::Skip
+    }
+}
+
 /// What a run is made of. Its jobs are records of their own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
@@ -36,6 +55,9 @@ pub struct Run {
     /// Folders and files that its agents may read, as absolute paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
+    /// What becomes of jobs that need one that failed.
+    #[serde(default, skip_serializing_if = "OnFailure::is_skip")]
+    pub on_failure: OnFailure,
     /// The jobs whose outcomes are the run's: the one that was named, else the only sink, else all sinks.
     pub results: Vec<JobId>,
     /// When it was submitted.

@@ -11,7 +11,7 @@ use legwork_shared::id::{JobId, RunId};
 use legwork_shared::job::{
     self, BlockedOn, Charge, Command, EventKind, Job, JobResult, JobSpec, LeaseToken, Phase, Refusal, Verdict,
 };
-use legwork_shared::run::{DEFAULT_TENANT, Run};
+use legwork_shared::run::{DEFAULT_TENANT, OnFailure, Run};
 use legwork_shared::store::Claimed;
 use legwork_shared::time::Timestamp;
 
@@ -32,6 +32,7 @@ pub fn run(id: RunId, now: Timestamp) -> Run {
         limits: RunLimits::default(),
         model: None,
         sources: Vec::new(),
+        on_failure: OnFailure::Skip,
         results: Vec::new(),
         created_at: now,
     }

@@ -9,7 +9,7 @@ use legwork_shared::fault::{Code, Fault};
 use legwork_shared::id::{JobId, RunId};
 use legwork_shared::job::JobState;
 use legwork_shared::nearest::nearest;
-use legwork_shared::run::DEFAULT_TENANT;
+use legwork_shared::run::{DEFAULT_TENANT, OnFailure};
 use legwork_shared::store::{JobQuery, RunQuery};
 use legwork_shared::wire::{JobList, RunList, RunSummary};
 
@@ -101,7 +101,7 @@ async fn jobs(args: &ListArgs, context: &Context, coordinator: &Coordinator) -> 
     let page = store.jobs(&query).await?;
     let next = page.items.last().map(|job| job.id).filter(|_| page.more);
     let list = JobList {
-        jobs: job_views(&page.items, &[], store.now()),
+        jobs: job_views(&page.items, &[], OnFailure::default(), store.now()),
         next,
     };
     context.out.table(&list, job_list)?;

@@ -317,3 +317,41 @@ async fn an_update_waits_in_the_mailbox_and_is_refused_once_the_job_has_ended() 
         .expect_err("refused");
     assert_eq!(empty.code, Code::EmptyPrompt);
 }
+
+#[tokio::test]
+async fn s23_what_needs_a_failed_job_is_held_and_what_a_person_cancelled_is_not() {
+    let world = World::new();
+    let plan = "{on_failure: hold, jobs: [{id: a, description: x}, {id: b, description: x, depends_on: [a]}, \
+        {id: c, description: x, depends_on: [b]}, {id: r, description: x, depends_on: [{job: a, on: failure}]}]}";
+    let submitted = world.submit(plan).await;
+    assert_eq!(
+        world.work(|name| name == "a").await,
+        ["a", "r"],
+        "a recovery is not held"
+    );
+    let expected = [
+        ("a", JobState::Failed),
+        ("b", JobState::Blocked),
+        ("c", JobState::Blocked),
+        ("r", JobState::Succeeded),
+    ];
+    assert_eq!(world.states(submitted.run).await, states(&expected));
+    let retried = world.coordinator.retry(id_of(&submitted, "a"), "test").await;
+    assert_eq!(retried, Ok(vec![id_of(&submitted, "a")]));
+    assert_eq!(world.work(|_| false).await, ["a", "b", "c"]);
+
+    let submitted = world.submit(plan).await;
+    let target = Target::Job(id_of(&submitted, "a"));
+    world
+        .coordinator
+        .cancel(target, Scope::Job, "test", "")
+        .await
+        .expect("cancelled");
+    let expected = [
+        ("a", JobState::Cancelled),
+        ("b", JobState::Skipped),
+        ("c", JobState::Skipped),
+        ("r", JobState::Skipped),
+    ];
+    assert_eq!(world.states(submitted.run).await, states(&expected));
+}

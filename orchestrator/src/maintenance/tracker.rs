@@ -1,12 +1,13 @@
-//! Skips what can never run because of how a parent ended. The normal release of dependents is not here: it is part of
+//! Skips what can never run because of how a parent ended, or leaves it waiting for a person where the run says so. The normal release of dependents is not here: it is part of
 //! the commit that completes the parent.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use legwork_shared::batch::Batch;
+use legwork_shared::batch::{Batch, NewEvent};
 use legwork_shared::dag::{self, EdgeKind};
-use legwork_shared::id::JobId;
-use legwork_shared::job::{self, BlockedOn, Command, Job, Outcome, Phase};
+use legwork_shared::id::{JobId, RunId};
+use legwork_shared::job::{self, BlockedOn, Command, EventKind, Job, Outcome, Phase};
+use legwork_shared::run::OnFailure;
 use legwork_shared::store::{Store, StoreError};
 
 /// How many jobs one commit skips: a chain of 10,000 takes twenty commits, and no commit holds others up for long.
@@ -67,10 +68,15 @@ async fn cascade(store: &dyn Store, open: Vec<JobId>) -> Result<Batch, StoreErro
             Outcome::Skipped { cause } => *cause,
             Outcome::Succeeded { .. } | Outcome::Failed { .. } | Outcome::Cancelled { .. } => parent.id,
         };
-        let skipped = batch.put.len();
+        let (skipped, mut is_told) = (batch.put.len(), false);
+        let on_failure = on_failure(store, parent.run).await?;
         for edge in store.dependents(parent.id).await? {
             let broken = dag::standing(edge.condition, parent.state()) == dag::Standing::Broken;
             if edge.kind != EdgeKind::Dependency || !broken || ended.contains_key(&edge.child) {
+                continue;
+            }
+            if dag::is_held(on_failure, edge.condition, parent.state()) {
+                is_told |= hold(store, &mut batch, edge.child, cause).await?;
                 continue;
             }
             if let Some(child) = skip(store, &mut batch, edge.child, cause).await? {
@@ -79,7 +85,7 @@ async fn cascade(store: &dyn Store, open: Vec<JobId>) -> Result<Batch, StoreErro
             }
         }
         // Whoever opens the parent again meanwhile must not find its dependents skipped afterwards.
-        if elsewhere && batch.put.len() > skipped {
+        if elsewhere && (is_told || batch.put.len() > skipped) {
             batch.touch.push((parent.id, parent.version));
         }
     }
@@ -87,20 +93,46 @@ async fn cascade(store: &dyn Store, open: Vec<JobId>) -> Result<Batch, StoreErro
     Ok(batch)
 }
 
+/// What becomes of jobs of `run` that need one that failed.
+async fn on_failure(store: &dyn Store, run: RunId) -> Result<OnFailure, StoreError> {
+    Ok(store
+        .run(run)
+        .await?
+        .map_or_else(OnFailure::default, |view| view.run.on_failure))
+}
+
+/// The job, if it still waits for what it depends on.
+async fn waiting(store: &dyn Store, id: JobId) -> Result<Option<Job>, StoreError> {
+    let waits = |job: &Job| {
+        matches!(
+            job.phase,
+            Phase::Blocked {
+                on: BlockedOn::Dependencies,
+                ..
+            }
+        )
+    };
+    Ok(store.job(id).await?.filter(waits))
+}
+
+/// Leaves `child` waiting, and tells its run's log why; whether there was something to tell.
+async fn hold(store: &dyn Store, batch: &mut Batch, child: JobId, cause: JobId) -> Result<bool, StoreError> {
+    let Some(child) = waiting(store, child).await? else {
+        return Ok(false);
+    };
+    batch.events.push(NewEvent {
+        run: child.run,
+        job: Some(child.id),
+        kind: EventKind::Held { cause },
+    });
+    Ok(true)
+}
+
 /// Adds the skip of `child` to `batch`, if it still waits; returns it as it will be.
 async fn skip(store: &dyn Store, batch: &mut Batch, child: JobId, cause: JobId) -> Result<Option<Job>, StoreError> {
-    let Some(child) = store.job(child).await? else {
+    let Some(child) = waiting(store, child).await? else {
         return Ok(None);
     };
-    if !matches!(
-        child.phase,
-        Phase::Blocked {
-            on: BlockedOn::Dependencies,
-            ..
-        }
-    ) {
-        return Ok(None);
-    }
     let Ok(transition) = job::apply(&child, &Command::Skip { cause }, batch.at) else {
         return Ok(None);
     };

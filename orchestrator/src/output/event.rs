@@ -32,7 +32,7 @@ fn state_of(kind: &EventKind) -> Option<JobState> {
         EventKind::Succeeded => Some(JobState::Succeeded),
         EventKind::Failed { .. } => Some(JobState::Failed),
         EventKind::Cancelled { .. } | EventKind::CancelRequested { .. } => Some(JobState::Cancelled),
-        EventKind::Skipped { .. } => Some(JobState::Skipped),
+        EventKind::Skipped { .. } | EventKind::Held { .. } => Some(JobState::Skipped),
         EventKind::AttemptFailed { .. } | EventKind::AttemptLost { .. } | EventKind::Scheduled { .. } => {
             Some(JobState::Scheduled)
         }
@@ -84,6 +84,12 @@ fn words(event: &EventView, name_of: &dyn Fn(JobId) -> Option<String>) -> String
         EventKind::Skipped { cause } => {
             format!(
                 "skipped because of {}",
+                name_of(*cause).unwrap_or_else(|| cause.to_string())
+            )
+        }
+        EventKind::Held { cause } => {
+            format!(
+                "held because of {}, until somebody retries that or cancels this",
                 name_of(*cause).unwrap_or_else(|| cause.to_string())
             )
         }

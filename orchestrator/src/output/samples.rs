@@ -10,7 +10,7 @@ use legwork_shared::job::{
     BlockedOn, Delay, FailReason, Job, JobError, JobResult, JobSpec, Lease, LeaseToken, Outcome, Phase, Progress, Todo,
     TodoStatus,
 };
-use legwork_shared::run::{Run, RunState, RunView};
+use legwork_shared::run::{OnFailure, Run, RunState, RunView};
 use legwork_shared::time::Timestamp;
 use legwork_shared::wire::{JobView, RunStatus, RunSummary};
 
@@ -152,6 +152,7 @@ pub fn records() -> (RunView, Vec<Job>, Vec<Edge>) {
         },
         model: Some("openai:a-model".into()),
         sources: vec!["/data/papers".into()],
+        on_failure: OnFailure::Skip,
         results: vec![id(5)],
         created_at: START,
     };

@@ -193,6 +193,9 @@ fn detail_of(job: &JobView, forest: &Forest<'_>, now: Timestamp) -> String {
 }
 
 fn waits_for(job: &JobView, forest: &Forest<'_>) -> String {
+    if let Some(cause) = job.held_because_of {
+        return format!("held: retry {} or cancel this", forest.name_of(cause));
+    }
     let is_open = |id: &JobId| forest.jobs.get(id).is_some_and(|job| !job.state.is_terminal());
     let names: Vec<&str> = match job.blocked_on {
         Some(BlockedOn::Children) => {

@@ -4,7 +4,7 @@ mod graph;
 mod settle;
 
 pub use graph::{GraphError, Node, validate};
-pub use settle::{Readiness, Settlement, Standing, readiness, settle, standing};
+pub use settle::{Readiness, Settlement, Standing, is_held, readiness, settle, standing};
 
 use serde::{Deserialize, Serialize};
 

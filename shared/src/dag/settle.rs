@@ -3,6 +3,7 @@
 use super::{Condition, Edge};
 use crate::id::JobId;
 use crate::job::JobState;
+use crate::run::OnFailure;
 
 /// What one parent's state means for one edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,15 @@ pub fn standing(condition: Condition, state: JobState) -> Standing {
         | (JobState::Failed | JobState::Skipped, Condition::Success)
         | (JobState::Cancelled, Condition::Success | Condition::Failure) => Standing::Broken,
     }
+}
+
+/// Whether a child that can never run because of a parent in `state` waits for a person instead of being skipped.
+///
+/// Only a failure can be made good. What a person has cancelled, and a recovery that was not needed, is skipped in any case,
+/// and so is what needs one that was skipped.
+#[must_use]
+pub fn is_held(on_failure: OnFailure, condition: Condition, state: JobState) -> bool {
+    on_failure == OnFailure::Hold && condition == Condition::Success && state == JobState::Failed
 }
 
 /// What the end of a parent means for all its dependents.
@@ -96,6 +106,19 @@ mod tests {
                 JobState::Cancelled => [Broken, Broken, Met],
             };
             assert_eq!(found, wanted, "{state}");
+        }
+    }
+
+    #[test]
+    fn s23_only_what_needs_the_success_of_a_failed_parent_is_held_and_only_if_the_run_says_so() {
+        let conditions = [Condition::Success, Condition::Failure, Condition::Finished];
+        for state in JobState::ALL {
+            for condition in conditions {
+                let may_be = condition == Condition::Success && state == JobState::Failed;
+                assert_eq!(is_held(OnFailure::Hold, condition, state), may_be, "{state}");
+                assert!(!may_be || standing(condition, state) == Standing::Broken, "{state}");
+                assert!(!is_held(OnFailure::Skip, condition, state), "{state}");
+            }
         }
     }
 }

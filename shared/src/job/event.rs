@@ -79,6 +79,11 @@ pub enum EventKind {
         /// The job that caused it.
         cause: JobId,
     },
+    /// The job is not skipped but waits for a person, because a parent that it needed failed.
+    Held {
+        /// The job that caused it.
+        cause: JobId,
+    },
     /// A person opened a new generation of the job.
     Retried {
         /// Who.

@@ -17,6 +17,7 @@ use serde_json::Value;
 use crate::agent::AgentSpec;
 use crate::budget::{JobLimits, RunLimits};
 use crate::dag::Condition;
+use crate::run::OnFailure;
 
 /// A submission as written. Field names are the file's.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -34,6 +35,9 @@ pub struct Plan {
     /// What its jobs may use up together.
     #[serde(default)]
     pub limits: RunLimits,
+    /// What becomes of jobs that need one that failed.
+    #[serde(default, skip_serializing_if = "OnFailure::is_skip")]
+    pub on_failure: OnFailure,
     /// The job whose result is the run's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,

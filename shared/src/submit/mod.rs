@@ -96,6 +96,7 @@ pub fn new_run(
         limits,
         model: plan.model.clone(),
         sources: plan.sources.clone(),
+        on_failure: plan.on_failure,
         results,
         created_at: now,
     });

@@ -102,6 +102,9 @@ pub struct JobView {
     /// Why, in their words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel_reason: Option<String>,
+    /// The failed job because of which a blocked one waits for a person, who retries that or cancels this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_because_of: Option<JobId>,
     /// The job because of which a skipped job never ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped_because_of: Option<JobId>,
@@ -153,6 +156,7 @@ impl JobView {
             error: job.last_error.clone(),
             cancelled_by: None,
             cancel_reason: None,
+            held_because_of: None,
             skipped_because_of: None,
         };
         view.add_phase(&job.phase);

@@ -105,6 +105,10 @@ impl Life {
             EventKind::CancelRequested { .. } | EventKind::UpdateApplied { .. } | EventKind::TodosChanged { .. } => {
                 self.running().map(|_| ()).ok_or(Wrong::Impossible)
             }
+            EventKind::Held { .. } => match self.stand {
+                Stand::Waits => Ok(()),
+                _ => Err(Wrong::Impossible),
+            },
             EventKind::UpdateSent { .. } | EventKind::UpdatesUnread { .. } => match self.stand {
                 Stand::Ended | Stand::Unknown => Err(Wrong::Impossible),
                 _ => Ok(()),

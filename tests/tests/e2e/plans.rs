@@ -1,7 +1,9 @@
 //! Plans: the shipped examples, and what happens after a failure.
 
-use legwork_shared::job::JobState;
-use legwork_tests::harness::{Legwork, repository};
+use legwork_shared::job::{EventKind, JobState};
+use legwork_shared::wire::EventView;
+use legwork_tests::harness::{Legwork, repository, wait_until};
+use rustix::process::Signal;
 
 /// A plan whose first job fails in its first attempt; the others need it, one after the other.
 const BREAKS_ONCE: &str = r#"
@@ -96,4 +98,35 @@ async fn s23_s52_a_failure_skips_what_needs_it_and_a_retry_brings_it_all_back() 
     let expected = ["first", "second", "third"].map(|name| (name, JobState::Succeeded));
     assert_eq!(states(&legwork).await, named(&expected));
     assert_eq!(legwork.job("first").await.generation, first.generation + 1);
+}
+
+#[tokio::test]
+async fn s23_where_the_run_says_so_a_failure_holds_what_needs_it_until_a_person_retries() {
+    let legwork = Legwork::new();
+    legwork.submit(&format!("on_failure: hold\n{BREAKS_ONCE}")).await;
+    let worker = legwork.spawn(&["worker"]);
+    let first = wait_until("the first has failed", async || {
+        let first = legwork.job("first").await;
+        let second = legwork.job("second").await;
+        (first.state == JobState::Failed && second.held_because_of == Some(first.id)).then_some(first)
+    })
+    .await;
+    let expected = [
+        ("first", JobState::Failed),
+        ("second", JobState::Blocked),
+        ("third", JobState::Blocked),
+    ];
+    assert_eq!(states(&legwork).await, named(&expected));
+    let status = legwork.run(&["status"]).await.success();
+    assert!(status.contains("held: retry first or cancel this"), "{status}");
+    let _ = legwork.run(&["retry", "last/first"]).await.success();
+    let expected = ["first", "second", "third"].map(|name| (name, JobState::Succeeded));
+    wait_until("all have succeeded", async || {
+        (states(&legwork).await == named(&expected)).then_some(())
+    })
+    .await;
+    worker.signal(Signal::TERM);
+    let _ = worker.wait().await.success();
+    let held = |event: &EventView| matches!(event.kind, EventKind::Held { cause } if cause == first.id);
+    assert_eq!(legwork.events().await.iter().filter(|event| held(event)).count(), 1);
 }

@@ -250,6 +250,7 @@ fn follow(before: Option<Told>, kind: &EventKind) -> Option<Told> {
         EventKind::Failed { .. } => to(Failed, matches!(from, Running | Queued)),
         EventKind::Cancelled { .. } => to(Cancelled, open),
         EventKind::Skipped { .. } => to(Skipped, from == Blocked),
+        EventKind::Held { .. } => to(from, from == Blocked),
         EventKind::Retried { generation, .. } => {
             let allowed = matches!(from, Failed | Cancelled | Skipped) && *generation == told.generation + 1;
             // What comes next, in the same commit, says whether it waits.

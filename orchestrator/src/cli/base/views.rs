@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use legwork_shared::dag::Edge;
+use legwork_shared::dag::{self, Edge, EdgeKind};
 use legwork_shared::fault::{Code, Fault};
 use legwork_shared::id::{JobId, RunId};
-use legwork_shared::job::Job;
-use legwork_shared::run::{Pause, RunView};
+use legwork_shared::job::{Job, JobState};
+use legwork_shared::run::{OnFailure, Pause, RunView};
 use legwork_shared::store::{JobQuery, Store, StoreError};
 use legwork_shared::time::Timestamp;
 use legwork_shared::wire::{JobView, RunStatus, RunSummary, Troubles};
@@ -52,9 +52,14 @@ pub async fn load_jobs(store: &dyn Store, run: RunId) -> Result<Vec<Job>, StoreE
     }
 }
 
-/// The views of a run's jobs at `now`.
+/// The views of a run's jobs at `now`; `on_failure` is the run's.
 #[must_use]
-pub fn job_views<'a>(jobs: impl IntoIterator<Item = &'a Job> + Clone, edges: &[Edge], now: Timestamp) -> Vec<JobView> {
+pub fn job_views<'a>(
+    jobs: impl IntoIterator<Item = &'a Job> + Clone,
+    edges: &[Edge],
+    on_failure: OnFailure,
+    now: Timestamp,
+) -> Vec<JobView> {
     let names: BTreeMap<JobId, &str> = jobs
         .clone()
         .into_iter()
@@ -66,9 +71,30 @@ pub fn job_views<'a>(jobs: impl IntoIterator<Item = &'a Job> + Clone, edges: &[E
     }
     let name_of = |id: JobId| names.get(&id).copied();
     let edges_of = |id: &JobId| by_child.get(id).map(Vec::as_slice).unwrap_or_default();
+    let states: BTreeMap<JobId, JobState> = jobs.clone().into_iter().map(|job| (job.id, job.state())).collect();
     jobs.into_iter()
-        .map(|job| JobView::new(job, edges_of(&job.id), &name_of, now))
+        .map(|job| {
+            let edges = edges_of(&job.id);
+            let held_because_of = held_by(job, edges, &states).filter(|_| on_failure == OnFailure::Hold);
+            JobView {
+                held_because_of,
+                ..JobView::new(job, edges, &name_of, now)
+            }
+        })
         .collect()
+}
+
+/// The parent whose failure holds a job.
+fn held_by(job: &Job, edges: &[Edge], states: &BTreeMap<JobId, JobState>) -> Option<JobId> {
+    if job.state() != JobState::Blocked {
+        return None;
+    }
+    let holds = |edge: &&Edge| {
+        let state = states.get(&edge.parent);
+        edge.kind == EdgeKind::Dependency
+            && state.is_some_and(|state| dag::is_held(OnFailure::Hold, edge.condition, *state))
+    };
+    edges.iter().find(holds).map(|edge| edge.parent)
 }
 
 /// A run with all its jobs.
@@ -83,7 +109,7 @@ pub async fn load_status(store: &dyn Store, run: RunId) -> Result<RunStatus, Fau
     let now = store.now();
     Ok(RunStatus::new(
         summary(&view, &jobs, &pauses),
-        job_views(&jobs, &edges, now),
+        job_views(&jobs, &edges, view.run.on_failure, now),
         now,
     ))
 }

@@ -33,6 +33,7 @@ fn is_news(kind: &EventKind) -> bool {
         | EventKind::CancelRequested { .. }
         | EventKind::Cancelled { .. }
         | EventKind::Skipped { .. }
+        | EventKind::Held { .. }
         | EventKind::Retried { .. }
         | EventKind::UpdateApplied { .. }
         | EventKind::UpdatesUnread { .. } => true,

@@ -130,7 +130,7 @@ impl Mirror {
     /// The status of the run at `now`.
     #[must_use]
     pub fn status(&self, now: Timestamp) -> RunStatus {
-        let views = job_views(self.jobs.values(), &self.edges, now);
+        let views = job_views(self.jobs.values(), &self.edges, self.view.run.on_failure, now);
         RunStatus::new(summary(&self.view, self.jobs.values(), &self.pauses), views, now)
     }
 }

@@ -3,6 +3,7 @@
 pub mod change;
 pub mod coordinator;
 pub mod maintenance;
+pub mod timetable;
 
 #[cfg(test)]
 mod testing;

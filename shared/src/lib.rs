@@ -14,6 +14,7 @@ pub mod job;
 pub mod nearest;
 pub mod plan;
 pub mod run;
+pub mod schedule;
 #[cfg(feature = "store")]
 pub mod store;
 pub mod submit;

@@ -23,6 +23,7 @@ mod resume;
 mod retry;
 mod run;
 mod runners;
+mod schedule;
 mod status;
 mod submit;
 mod update;
@@ -102,6 +103,8 @@ enum Command {
     Pause(pause::PauseArgs),
     /// Run a failed job again, with what it blocked
     Retry(retry::RetryArgs),
+    /// Submit a plan again and again, at the times of a cron expression
+    Schedule(schedule::ScheduleArgs),
     /// Delete runs that ended, by age and number
     Prune(prune::PruneArgs),
     /// Show the agents there are, or check an agent file
@@ -124,6 +127,7 @@ impl Cli {
             Command::Submit(args) => args.flags(),
             Command::Worker(args) => args.flags(),
             Command::Prune(args) => args.flags(),
+            Command::Schedule(args) => args.flags(),
             Command::Agents(args) => args.flags(),
             Command::Status(_)
             | Command::List(_)
@@ -215,6 +219,7 @@ async fn dispatch(command: &Command, context: &Context) -> Result<Exit, Stop> {
         Command::Cancel(args) => cancel::cancel(args, context).await,
         Command::Retry(args) => retry::retry(args, context).await,
         Command::Pause(args) => pause::pause(args, context).await,
+        Command::Schedule(args) => schedule::schedule(args, context).await,
         Command::Prune(args) => prune::prune(args, context).await,
         Command::Agents(args) => agents::agents(args, context),
         Command::Doctor(args) => doctor::doctor(args, context).await,

@@ -1,9 +1,10 @@
-//! What keeps a store moving when nobody asks: timers, rescues, cascades, retention. Each part is a `tick`; the driver
+//! What keeps a store moving when nobody asks: timers, schedules, rescues, cascades, retention. Each part is a `tick`; the driver
 //! sleeps.
 
 mod lead;
 pub mod pruner;
 pub mod reaper;
+pub mod scheduler;
 pub mod timers;
 pub mod tracker;
 
@@ -24,6 +25,8 @@ pub use pruner::Retention;
 const SETTLE_MS: u64 = 50;
 /// How often the driver looks for workers that are gone, and at most how long it sleeps.
 const REAP_MS: u64 = 2_000;
+/// How often it looks whether there is a new schedule.
+const SCHEDULE_MS: u64 = 1_000;
 /// How often it looks for runs that nobody wants to keep any longer.
 const PRUNE_MS: u64 = 60_000;
 
@@ -48,6 +51,9 @@ struct Memory {
     leadership: Leadership,
     reaped: Option<Timestamp>,
     pruned: Option<Timestamp>,
+    /// When schedules were looked at, and when the next one is due.
+    scheduled: Option<Timestamp>,
+    due: Option<Timestamp>,
 }
 
 /// Whether something that is done every `period_ms` is to be done at `now`.
@@ -104,6 +110,11 @@ impl Maintenance {
             return Ok(lead.until.since_ms(self.store.now()).min(REAP_MS));
         }
         let next = timers::tick(self.store.as_ref(), now).await?;
+        if is_time(memory.scheduled, SCHEDULE_MS, now) || memory.due.is_some_and(|due| due <= now) {
+            memory.due = scheduler::tick(&self.store, now).await?;
+            memory.scheduled = Some(now);
+        }
+        let next = next.into_iter().chain(memory.due).min();
         if is_time(memory.pruned, PRUNE_MS, now) {
             pruner::tick(self.store.as_ref(), &self.retention, now).await?;
             memory.pruned = Some(now);

@@ -2,12 +2,17 @@
 
 use legwork_shared::id::WorkerId;
 use legwork_shared::job::{FailReason, JobError, JobResult, JobState, Outcome, Severity, Verdict};
+use legwork_shared::plan;
+use legwork_shared::run::RunView;
+use legwork_shared::schedule::Schedule;
 use legwork_shared::store::presence::Presence;
 use legwork_shared::store::{RunQuery, WorkerRecord};
+use legwork_shared::time::Timestamp;
 
 use super::lead::Leadership;
-use super::{Retention, pruner, reaper, timers};
+use super::{Retention, pruner, reaper, scheduler, timers};
 use crate::testing::{START, World};
+use crate::timetable::Timetable;
 
 const ONE: &str = "jobs: [{id: a, description: x, limits: {queue_timeout_ms: 5000}}]";
 
@@ -240,4 +245,112 @@ async fn the_newest_ended_runs_are_kept_and_open_ones_do_not_count() {
         pruner::tick(world.store.as_ref(), &Retention::default(), START + u64::MAX).await,
         Ok(0)
     );
+}
+
+/// A schedule of one job whose agent it brings.
+fn schedule(cron: &str, zone: &str, next_at: Timestamp) -> Schedule {
+    let plan = "{agents: {speaker: {prompt: Speak.}}, jobs: [{id: a, agent: speaker, description: x}]}";
+    Schedule {
+        name: "nightly".into(),
+        tenant: "default".into(),
+        version: 1,
+        cron: cron.into(),
+        zone: zone.into(),
+        plan: plan::parse(plan, "plan.yaml").expect("a plan"),
+        next_at: Some(next_at),
+        last: None,
+        by: "test".into(),
+        created_at: START,
+    }
+}
+
+/// The runs there are, newest first.
+async fn runs(world: &World) -> Vec<RunView> {
+    let query = RunQuery {
+        limit: 1_000,
+        ..RunQuery::default()
+    };
+    world.store.runs(&query).await.expect("read").items
+}
+
+#[tokio::test]
+async fn d46_a_schedule_makes_the_runs_that_its_preview_tells() {
+    let world = World::new();
+    // 2026-03-27 and 2026-10-24, noon.
+    for noon in [1_774_612_800_000, 1_792_843_200_000] {
+        let zone = "Europe/Berlin";
+        let table = Timetable::parse("30 2 * * *", zone).expect("a timetable");
+        let now = world.clock.advance_ms(noon - world.store.now().0);
+        let preview = table.upcoming(now, 4);
+        let nightly = schedule("30 2 * * *", zone, preview[0]);
+        world.store.put_schedule(&nightly).await.expect("recorded");
+        let before = runs(&world).await.len();
+        for _ in 0..4 * 48 {
+            let now = world.clock.advance_ms(30 * 60_000);
+            let next = scheduler::tick(&world.store, now)
+                .await
+                .expect("ticked")
+                .expect("goes on");
+            assert!(next > now && preview.contains(&next) || next > preview[3]);
+        }
+        let made = runs(&world).await;
+        let mut moments: Vec<Timestamp> = made.iter().map(|view| view.run.created_at).collect();
+        moments.truncate(made.len() - before);
+        moments.reverse();
+        assert_eq!(moments, preview);
+        assert_eq!(world.store.remove_schedule("default", "nightly").await, Ok(true));
+    }
+}
+
+#[tokio::test]
+async fn s50_of_the_occurrences_that_nobody_was_there_for_the_latest_is_made_good_once() {
+    let world = World::new();
+    let hour = 3_600_000;
+    world.clock.advance_ms(hour - START.0);
+    let hourly = schedule("0 * * * *", "UTC", Timestamp(2 * hour));
+    world.store.put_schedule(&hourly).await.expect("recorded");
+    assert_eq!(
+        scheduler::tick(&world.store, world.store.now()).await,
+        Ok(Some(Timestamp(2 * hour))),
+        "it is not due yet"
+    );
+    let now = world.clock.advance_ms(9 * hour + 5);
+    for _ in 0..2 {
+        assert_eq!(scheduler::tick(&world.store, now).await, Ok(Some(Timestamp(11 * hour))));
+    }
+    let made = runs(&world).await;
+    assert_eq!(made.len(), 1);
+    let stored = world.store.schedules(None).await.expect("read").remove(0);
+    let last = stored.last.expect("an occurrence");
+    assert_eq!((last.at, last.run), (Timestamp(10 * hour), Some(made[0].run.id)));
+
+    // A crash after the submit and before the note of it: the next look finds the run.
+    let again = Schedule {
+        version: stored.version + 1,
+        next_at: Some(Timestamp(10 * hour)),
+        last: None,
+        ..hourly
+    };
+    world.store.put_schedule(&again).await.expect("recorded");
+    scheduler::tick(&world.store, now).await.expect("ticked");
+    assert_eq!(runs(&world).await.len(), 1);
+    let stored = world.store.schedules(None).await.expect("read").remove(0);
+    assert_eq!(stored.last.expect("an occurrence").run, Some(made[0].run.id));
+}
+
+#[tokio::test]
+async fn s50_a_plan_that_is_refused_is_told_and_tried_again_the_next_time() {
+    let world = World::new();
+    let mut broken = schedule("* * * * *", "UTC", START);
+    broken.plan.jobs[0].agent = Some("nobody".into());
+    world.store.put_schedule(&broken).await.expect("recorded");
+    let next = scheduler::tick(&world.store, START)
+        .await
+        .expect("ticked")
+        .expect("goes on");
+    assert!(next > START && next <= START + 60_000);
+    let stored = world.store.schedules(None).await.expect("read").remove(0);
+    let error = stored.last.expect("an occurrence").error.expect("a reason");
+    assert!(error.contains("LW0301"), "{error}");
+    assert_eq!(runs(&world).await.len(), 0);
 }

@@ -30,6 +30,7 @@ use crate::dag::Edge;
 use crate::id::{JobId, RunId, WorkerId};
 use crate::job::{Job, LeaseToken, Mail};
 use crate::run::{Pausable, Pause, RunView};
+use crate::schedule::Schedule;
 use crate::time::Timestamp;
 
 /// A durable store of runs and jobs. Every sentence here has a case in the conformance suite.
@@ -171,6 +172,16 @@ pub trait Store: Send + Sync + 'static {
 
     /// All pauses, queues before runs, by name and id.
     async fn pauses(&self) -> Result<Vec<Pause>, StoreError>;
+
+    /// Records a schedule: a new one at version 1, or in place of one exactly one version behind, else
+    /// [`StoreError::Conflict`].
+    async fn put_schedule(&self, schedule: &Schedule) -> Result<(), StoreError>;
+
+    /// Forgets a schedule; `false` if there is none of that name. The runs that it has made stay.
+    async fn remove_schedule(&self, tenant: &str, name: &str) -> Result<bool, StoreError>;
+
+    /// The schedules of a tenant, or of all, by tenant and name.
+    async fn schedules(&self, tenant: Option<&str>) -> Result<Vec<Schedule>, StoreError>;
 
     /// Deletes a run that has ended, if its newest event has the number `last`: its jobs and their graph, journals and
     /// mail, its files, its log and its pause, and the idempotency keys that stand for it.

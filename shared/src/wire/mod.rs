@@ -8,6 +8,7 @@ mod event;
 mod figures;
 mod job;
 mod run;
+mod schedule;
 mod worker;
 
 pub use answer::{
@@ -18,4 +19,5 @@ pub use event::EventView;
 pub use figures::{AgentFigures, Totals, Troubles};
 pub use job::{DependsOn, JobView};
 pub use run::{JobList, PauseView, RunList, RunStatus, RunSummary};
+pub use schedule::{Moment, ScheduleList, ScheduleView, Upcoming};
 pub use worker::{WorkerHealth, WorkerList, WorkerView};

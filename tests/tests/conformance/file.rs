@@ -371,8 +371,14 @@ fn the_schema_knows_the_words_of_the_types() {
     assert_eq!(words("edge", "condition").len(), 3);
 }
 
-/// Steps that may look at all rows of a table: workers, pauses and open cascades are few.
-const SMALL: [&str; 4] = ["SCAN worker", "SCAN cascade", "SCAN pause", "SCAN CONSTANT ROW"];
+/// Steps that may look at all rows of a table: workers, pauses, schedules and open cascades are few.
+const SMALL: [&str; 5] = [
+    "SCAN worker",
+    "SCAN cascade",
+    "SCAN pause",
+    "SCAN schedule",
+    "SCAN CONSTANT ROW",
+];
 /// Queries that are there to look at everything: the list of tables, and `doctor`'s check of the whole file.
 const WHOLE: [&str; 2] = ["tables", "quick_check"];
 

@@ -22,6 +22,7 @@ mod pause;
 mod processes;
 mod read;
 mod release;
+mod schedules;
 mod server;
 mod text;
 mod upkeep;
@@ -166,6 +167,11 @@ on_every_engine! {
         whoever_waits_for_work_learns_of_a_resume_and_not_of_what_is_held_back
         many_jobs_of_a_paused_run_do_not_stand_in_the_way_of_others
         the_pause_of_a_run_goes_with_it
+    }
+    schedules {
+        schedules_are_listed_by_tenant_and_name
+        a_schedule_is_replaced_exactly_one_version_behind
+        a_schedule_is_forgotten_once_and_its_name_is_free_again
     }
     upkeep {
         the_lead_goes_to_who_asks_first_and_stays_until_it_lapses

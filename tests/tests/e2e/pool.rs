@@ -1,7 +1,7 @@
 //! The pool from outside: who works on a store, and what is kept in it.
 
 use legwork_shared::job::{EventKind, JobState};
-use legwork_shared::wire::{Paused, Pruned, RunList, RunStatus, WorkerHealth, WorkerList};
+use legwork_shared::wire::{Paused, Pruned, RunList, RunStatus, ScheduleList, Upcoming, WorkerHealth, WorkerList};
 use legwork_tests::harness::{Legwork, Running, wait_until};
 use legwork_tests::model_server::{Gate, ModelServer, Script, Turn, Wire};
 use legwork_tests::redis_server::RedisServer;
@@ -197,5 +197,65 @@ async fn s53_a_paused_run_and_a_paused_queue_wait_until_they_are_resumed() {
         assert!(refused.stderr.contains("error[LW0603]"), "{refused}");
         let refused = legwork.run(&["pause"]).await.expect_code(2);
         assert!(refused.stderr.contains("required"), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn s50_a_schedule_is_added_previewed_listed_and_removed() {
+    let (_server, stores) = stores();
+    for legwork in stores {
+        legwork.write("plan.yaml", ONE);
+        let refused = legwork
+            .run(&["schedule", "add", "often", "plan.yaml", "--cron", "* * *"])
+            .await
+            .expect_code(2);
+        assert!(refused.stderr.contains("error[LW0105]"), "{refused}");
+        let spring = [
+            "schedule",
+            "next",
+            "--cron",
+            "30 2 * * *",
+            "--zone",
+            "Europe/Berlin",
+            "--count",
+            "3",
+        ];
+        let upcoming: Upcoming = legwork.json(&spring).await;
+        assert!(upcoming.next.len() == 3 && upcoming.next.is_sorted_by_key(|moment| moment.at_ms));
+        assert!(
+            upcoming.next.iter().all(|moment| moment.local.contains(" CE")),
+            "{upcoming:?}"
+        );
+
+        let yearly = [
+            "schedule",
+            "add",
+            "yearly",
+            "plan.yaml",
+            "--cron",
+            "0 0 1 1 *",
+            "--zone",
+            "Asia/Tokyo",
+        ];
+        let added = legwork.run(&yearly).await.success();
+        assert!(added.contains("-01-01 00:00 JST"), "{added}");
+        let taken = legwork.run(&yearly).await.expect_code(2);
+        assert!(taken.stderr.contains("error[LW0201]"), "{taken}");
+        let _ = legwork
+            .run(&["schedule", "add", "often", "plan.yaml", "--cron", "* * * * *"])
+            .await
+            .success();
+        let list: ScheduleList = legwork.json(&["schedule", "list"]).await;
+        let names: Vec<&str> = list.schedules.iter().map(|schedule| schedule.name.as_str()).collect();
+        assert_eq!(names, ["often", "yearly"]);
+        let text = legwork.run(&["schedule", "list"]).await.success();
+        assert!(text.starts_with("schedule\tcron\tzone\tnext\t"), "{text}");
+
+        let removed = legwork.run(&["schedule", "remove", "yearly"]).await.success();
+        assert!(removed.contains("is forgotten"), "{removed}");
+        let unknown = legwork.run(&["schedule", "next", "yearly"]).await.expect_code(2);
+        assert!(unknown.stderr.contains("error[LW0601]"), "{unknown}");
+        let next = legwork.run(&["schedule", "next", "often"]).await.success();
+        assert_eq!(next.lines().count(), 5);
     }
 }

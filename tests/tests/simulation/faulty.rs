@@ -10,6 +10,7 @@ use legwork_shared::dag::Edge;
 use legwork_shared::id::{JobId, RunId, WorkerId};
 use legwork_shared::job::{Job, LeaseToken, Mail};
 use legwork_shared::run::{Pausable, Pause, RunView};
+use legwork_shared::schedule::Schedule;
 use legwork_shared::store::{
     ClaimRequest, Claimed, Commit, Due, EventRecord, Extension, JobQuery, Lead, Match, Page, RunQuery, Store,
     StoreError, WorkerRecord,
@@ -278,6 +279,18 @@ impl Store for Faulty {
 
     async fn pauses(&self) -> Result<Vec<Pause>, StoreError> {
         through!(self, pauses())
+    }
+
+    async fn put_schedule(&self, schedule: &Schedule) -> Result<(), StoreError> {
+        through!(self, put_schedule(schedule))
+    }
+
+    async fn remove_schedule(&self, tenant: &str, name: &str) -> Result<bool, StoreError> {
+        through!(self, remove_schedule(tenant, name))
+    }
+
+    async fn schedules(&self, tenant: Option<&str>) -> Result<Vec<Schedule>, StoreError> {
+        through!(self, schedules(tenant))
     }
 
     async fn prune(&self, run: RunId, last: u64) -> Result<(), StoreError> {

@@ -9,6 +9,7 @@ use legwork_shared::dag::Edge;
 use legwork_shared::id::{JobId, RunId, WorkerId};
 use legwork_shared::job::{EventKind, Job, LeaseToken, Mail, Phase};
 use legwork_shared::run::{Pausable, Pause, RunView};
+use legwork_shared::schedule::Schedule;
 use legwork_shared::store::{
     ClaimRequest, Claimed, Commit, Due, EventRecord, Extension, JobQuery, Lead, Match, Page, RunQuery, Store,
     StoreError, WorkerRecord,
@@ -236,6 +237,18 @@ impl Store for Flawed {
 
     async fn pauses(&self) -> Result<Vec<Pause>, StoreError> {
         self.inner.pauses().await
+    }
+
+    async fn put_schedule(&self, schedule: &Schedule) -> Result<(), StoreError> {
+        self.inner.put_schedule(schedule).await
+    }
+
+    async fn remove_schedule(&self, tenant: &str, name: &str) -> Result<bool, StoreError> {
+        self.inner.remove_schedule(tenant, name).await
+    }
+
+    async fn schedules(&self, tenant: Option<&str>) -> Result<Vec<Schedule>, StoreError> {
+        self.inner.schedules(tenant).await
     }
 
     async fn prune(&self, run: RunId, last: u64) -> Result<(), StoreError> {

@@ -18,6 +18,7 @@ use crate::dag::Edge;
 use crate::id::{JobId, RunId, WorkerId};
 use crate::job::{Job, LeaseToken, Mail};
 use crate::run::{Pausable, Pause, RunView};
+use crate::schedule::Schedule;
 use crate::time::Timestamp;
 use state::State;
 
@@ -235,6 +236,25 @@ impl Store for MemoryStore {
 
     async fn pauses(&self) -> Result<Vec<Pause>, StoreError> {
         Ok(self.read(|state| state.pauses.values().cloned().collect()))
+    }
+
+    async fn put_schedule(&self, schedule: &Schedule) -> Result<(), StoreError> {
+        self.write(|state| state.put_schedule(schedule))
+    }
+
+    async fn remove_schedule(&self, tenant: &str, name: &str) -> Result<bool, StoreError> {
+        let key = (tenant.to_owned(), name.to_owned());
+        if !self.read(|state| state.schedules.contains_key(&key)) {
+            return Ok(false);
+        }
+        self.write(|state| Ok(state.schedules.remove(&key).is_some()))
+    }
+
+    async fn schedules(&self, tenant: Option<&str>) -> Result<Vec<Schedule>, StoreError> {
+        Ok(self.read(|state| {
+            let of_tenant = |schedule: &&Schedule| tenant.is_none_or(|tenant| schedule.tenant == tenant);
+            state.schedules.values().filter(of_tenant).cloned().collect()
+        }))
     }
 
     async fn prune(&self, run: RunId, last: u64) -> Result<(), StoreError> {

@@ -9,6 +9,7 @@ use crate::dag::{Edge, EdgeKind};
 use crate::id::{JobId, RunId, WorkerId};
 use crate::job::{Job, JobSpec, JobState, Mail, Phase};
 use crate::run::{Pausable, Pause, Run, RunState, RunView};
+use crate::schedule::Schedule;
 use crate::store::turn::{self, Candidate};
 use crate::store::{ClaimRequest, Due, EventRecord, JobQuery, Lead, Page, RunQuery, WorkerRecord};
 use crate::time::Timestamp;
@@ -51,6 +52,8 @@ pub(super) struct State {
     pub workers: BTreeMap<WorkerId, WorkerRecord>,
     pub lead: Option<Lead>,
     pub pauses: BTreeMap<Pausable, Pause>,
+    /// By tenant and name.
+    pub schedules: BTreeMap<(String, String), Schedule>,
 }
 
 impl State {

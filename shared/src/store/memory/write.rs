@@ -10,6 +10,7 @@ use crate::dag::Edge;
 use crate::id::{JobId, RunId};
 use crate::job::{self, Command, EventKind, JobState, LeaseToken, Phase};
 use crate::run::{Pausable, Pause};
+use crate::schedule::Schedule;
 use crate::store::turn::{self, Candidate};
 use crate::store::{ClaimRequest, Claimed, Commit, EventRecord, Extension, StoreError};
 use crate::time::Timestamp;
@@ -280,6 +281,16 @@ impl State {
         self.files.retain(|(owner, _), _| *owner != run);
         self.keys.retain(|_, claim| claim.run != run);
         self.pauses.remove(&Pausable::Run(run));
+        Ok(())
+    }
+
+    pub fn put_schedule(&mut self, schedule: &Schedule) -> Result<(), StoreError> {
+        let key = (schedule.tenant.clone(), schedule.name.clone());
+        let before = self.schedules.get(&key).map_or(0, |stored| stored.version);
+        if schedule.version != before + 1 {
+            return Err(conflict(format_args!("the schedule `{}`", schedule.name)));
+        }
+        self.schedules.insert(key, schedule.clone());
         Ok(())
     }
 

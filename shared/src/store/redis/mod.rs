@@ -22,6 +22,7 @@ mod packed;
 mod pause;
 mod read;
 mod run_record;
+mod schedules;
 mod script;
 mod settings;
 mod shard;
@@ -53,6 +54,7 @@ use crate::dag::Edge;
 use crate::id::{JobId, RunId, WorkerId};
 use crate::job::{Job, LeaseToken, Mail};
 use crate::run::{Pausable, Pause, RunView};
+use crate::schedule::Schedule;
 use crate::time::Timestamp;
 use address::Address;
 use clock::ServerClock;
@@ -403,6 +405,18 @@ impl Store for RedisStore {
 
     async fn pauses(&self) -> Result<Vec<Pause>, StoreError> {
         pause::pauses(&self.shards).await
+    }
+
+    async fn put_schedule(&self, schedule: &Schedule) -> Result<(), StoreError> {
+        schedules::put(&self.link, &self.news, schedule).await
+    }
+
+    async fn remove_schedule(&self, tenant: &str, name: &str) -> Result<bool, StoreError> {
+        schedules::remove(&self.link, &self.news, tenant, name).await
+    }
+
+    async fn schedules(&self, tenant: Option<&str>) -> Result<Vec<Schedule>, StoreError> {
+        schedules::list(&self.link, tenant).await
     }
 
     async fn prune(&self, run: RunId, last: u64) -> Result<(), StoreError> {

@@ -37,6 +37,8 @@ pub(super) static EXTEND: Script = script!("extend");
 pub(super) static LEAD: Script = script!("lead");
 /// Pauses a queue or a run, or ends its pause.
 pub(super) static PAUSE: Script = script!("pause");
+/// Records or forgets a schedule.
+pub(super) static SCHEDULE: Script = script!("schedule");
 /// Deletes an ended run.
 pub(super) static PRUNE: Script = script!("prune");
 /// Answers several questions as of one moment.

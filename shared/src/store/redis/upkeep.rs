@@ -18,7 +18,7 @@ use crate::time::Timestamp;
 const JOBS_MAX: usize = 1_000;
 
 /// What the keys begin with that belong to no run.
-fn tag(link: &Link) -> Vec<u8> {
+pub(super) fn tag(link: &Link) -> Vec<u8> {
     format!("{{{}}}", link.address().prefix).into_bytes()
 }
 

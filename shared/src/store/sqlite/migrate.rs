@@ -18,6 +18,7 @@ const MIGRATIONS: &[&str] = &[
     )),
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/V3__pauses.sql")),
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/V4__turns.sql")),
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/V5__schedules.sql")),
 ];
 /// Marks the file as ours: `LGWK` in ASCII.
 const APPLICATION_ID: u32 = 0x4c47_574b;

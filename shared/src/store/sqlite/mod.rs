@@ -16,6 +16,7 @@ mod query;
 mod read;
 mod readers;
 mod run_row;
+mod schedules;
 mod scribe;
 mod turn_book;
 mod upkeep;
@@ -39,6 +40,7 @@ use crate::dag::Edge;
 use crate::id::{JobId, RunId, WorkerId};
 use crate::job::{Job, LeaseToken, Mail};
 use crate::run::{Pausable, Pause, RunView};
+use crate::schedule::Schedule;
 use crate::time::Timestamp;
 use error::classify;
 use prepared::Prepared;
@@ -303,6 +305,28 @@ impl Store for SqliteStore {
 
     async fn pauses(&self) -> Result<Vec<Pause>, StoreError> {
         self.readers.read(pause::pauses).await
+    }
+
+    async fn put_schedule(&self, schedule: &Schedule) -> Result<(), StoreError> {
+        let (schedule, survives) = (schedule.clone(), Survives::Everything);
+        self.writer
+            .call(survives, move |tx| schedules::put(tx, &schedule))
+            .await
+    }
+
+    async fn remove_schedule(&self, tenant: &str, name: &str) -> Result<bool, StoreError> {
+        let (tenant, name) = (tenant.to_owned(), name.to_owned());
+        let survives = Survives::Everything;
+        self.writer
+            .call(survives, move |tx| schedules::remove(tx, &tenant, &name))
+            .await
+    }
+
+    async fn schedules(&self, tenant: Option<&str>) -> Result<Vec<Schedule>, StoreError> {
+        let tenant = tenant.map(str::to_owned);
+        self.readers
+            .read(move |conn| schedules::list(conn, tenant.as_deref()))
+            .await
     }
 
     async fn prune(&self, run: RunId, last: u64) -> Result<(), StoreError> {

@@ -13,6 +13,10 @@ async fn main() -> Result<()> {
     let [store, folder, lease_ms, slots] = &words[..] else {
         bail!("usage: chaos-worker STORE FOLDER LEASE_MS SLOTS");
     };
+    tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_writer(std::io::stderr)
+        .init();
     let store = Arc::new(RedisStore::open(store, RedisOptions::default()).await?);
     work(store, Path::new(folder), lease_ms.parse()?, slots.parse()?).await
 }

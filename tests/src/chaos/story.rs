@@ -23,8 +23,6 @@ use crate::checker::{Accepted, History, MarkLog};
 use crate::cut_proxy::{CutProxy, LOCALHOST, Weather};
 use crate::redis_server::RedisServer;
 
-/// The store.
-const PREFIX: &str = "chaos";
 /// The pause between two tries to submit.
 const AGAIN: Duration = Duration::from_millis(50);
 /// The pause between two looks.
@@ -47,6 +45,8 @@ pub struct Story {
     pub jobs: usize,
     /// How many workers work.
     pub workers: usize,
+    /// In how many shards the store is laid out.
+    pub shards: u8,
     /// How long jobs are submitted and faults happen.
     pub lasts: Duration,
     /// The quiet time between two faults.
@@ -73,6 +73,8 @@ pub struct Outcome {
     pub impossible: BTreeMap<Fault, String>,
     /// Answers that were lost after the server had acted.
     pub lost_answers: usize,
+    /// What the workers shared and said; it goes with this.
+    pub folder: TempDir,
 }
 
 /// What a story stands on. Fields are dropped in this order.
@@ -117,12 +119,18 @@ impl Story {
                 .map(CutProxy::lost)
                 .sum(),
             impossible: ground.impossible,
+            folder: ground.folder,
         })
+    }
+
+    /// What stands behind the server's place in the address of the store.
+    fn store(&self) -> String {
+        format!("chaos&shards={}", self.shards)
     }
 
     /// Submits all runs, spread over the time, beside all that happens.
     async fn submit(&self, ground: &Ground) -> Result<JoinHandle<Result<Vec<Accepted>>>> {
-        let store = RedisStore::open(&ground.client_line.address(PREFIX), RedisOptions::default()).await?;
+        let store = RedisStore::open(&ground.client_line.address(&self.store()), RedisOptions::default()).await?;
         let mut workload = Workload::new(self.seed, self.jobs, self.ms_max);
         // The last tenth of the time is for the jobs that were submitted late.
         let each = self.lasts.mul_f64(0.9) / u32::try_from(self.jobs.max(1))?;
@@ -183,7 +191,7 @@ impl Ground {
             arguments.extend(["--dir", dir]);
         }
         let server = block_in_place(|| RedisServer::start_with(&arguments))?;
-        let store = RedisStore::open(&server.address(PREFIX), RedisOptions::default()).await?;
+        let store = RedisStore::open(&server.address(&plan.store()), RedisOptions::default()).await?;
         let folder = tempfile::Builder::new().prefix("legwork-chaos-").tempdir()?;
         let station = Station {
             program: plan.program.clone(),
@@ -198,7 +206,7 @@ impl Ground {
             let line = CutProxy::before(&server.socket(), listens).await?;
             let entry = abroad.map(Host::entry);
             let entry = entry.as_ref().map_or(&[][..], |words| &words[..]);
-            places.push(Place::new(&station, number, line.address(PREFIX), entry)?);
+            places.push(Place::new(&station, number, line.address(&plan.store()), entry)?);
             lines.push(line);
         }
         Ok(Self {

@@ -12,6 +12,7 @@ fn story(faults: &[Fault]) -> Story {
         seed: 11,
         jobs: 600,
         workers: 3,
+        shards: 3,
         lasts: Duration::from_secs(20),
         pause: Duration::from_millis(500),
         faults: faults.to_vec(),

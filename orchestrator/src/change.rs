@@ -1,5 +1,7 @@
 //! Load, decide, commit; and again when somebody else was faster.
 
+use std::collections::BTreeMap;
+
 use legwork_shared::batch::Batch;
 use legwork_shared::id::JobId;
 use legwork_shared::job::{self, Command, Job, Refusal, Transition};
@@ -46,8 +48,8 @@ pub async fn change(store: &dyn Store, id: JobId, command: &Command) -> Result<J
     Err(StoreError::Conflict { what: id.to_string() }.into())
 }
 
-/// Applies the same kind of command to several jobs in one commit, or to each alone where one of them was changed by
-/// somebody else. Jobs for which there is no command, or whose state does not allow it any more, are left alone.
+/// Applies the same kind of command to several jobs in one commit to each shard, or to each alone where one of them was
+/// changed by somebody else. Jobs for which there is no command, or whose state does not allow it any more, are left alone.
 ///
 /// # Errors
 /// [`StoreError`]; some jobs may have been changed.
@@ -55,6 +57,23 @@ pub async fn change_all(
     store: &dyn Store,
     jobs: &[Job],
     command: impl Fn(&Job) -> Option<Command> + Send + Sync,
+) -> Result<Vec<Job>, StoreError> {
+    let mut shards: BTreeMap<usize, Vec<&Job>> = BTreeMap::new();
+    for job in jobs {
+        shards.entry(store.shard_of(job.id.slot())).or_default().push(job);
+    }
+    let mut changed = Vec::new();
+    for jobs in shards.values() {
+        changed.extend(change_together(store, jobs, &command).await?);
+    }
+    Ok(changed)
+}
+
+/// [`change_all`] of jobs in one shard.
+async fn change_together(
+    store: &dyn Store,
+    jobs: &[&Job],
+    command: &(impl Fn(&Job) -> Option<Command> + Send + Sync),
 ) -> Result<Vec<Job>, StoreError> {
     let mut batch = Batch::at(store.now());
     for job in jobs {

@@ -25,10 +25,12 @@ pub async fn settle_all(store: &dyn Store) -> Result<usize, StoreError> {
     let mut skipped = 0;
     let mut conflicts = 0;
     loop {
-        let open = store.due(store.now(), LOOK).await?.cascades;
-        if open.is_empty() {
+        let mut open = store.due(store.now(), LOOK).await?.cascades;
+        let Some(shard) = open.first().map(|job| store.shard_of(job.slot())) else {
             return Ok(skipped);
-        }
+        };
+        // One commit touches one shard; the others have their turn in the next rounds.
+        open.retain(|job| store.shard_of(job.slot()) == shard);
         let batch = cascade(store, open).await?;
         let count = batch.put.len();
         match store.commit(batch).await {

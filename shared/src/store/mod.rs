@@ -55,6 +55,12 @@ pub trait Store: Send + Sync + 'static {
         Box::new(work_signal::EachChange(self.changes()))
     }
 
+    /// The shard in which the records of a slot stand. One batch touches one shard; a store that is not spread has one.
+    fn shard_of(&self, slot: u8) -> usize {
+        let _ = slot;
+        0
+    }
+
     /// Writes a batch, all or nothing; once it returns `Ok`, the change survives a crash of every process.
     ///
     /// - A key that stands for the same fingerprint gives [`Commit::Replayed`] and writes nothing; one that stands for
@@ -67,6 +73,7 @@ pub trait Store: Send + Sync + 'static {
     /// - Counting down the same edge twice counts once.
     /// - A blocked job whose unmet set is empty at the end of the batch is released in the same commit, by
     ///   [`crate::job::apply`] with `Release`, its events after the batch's own. It is released once.
+    /// - All that it touches stands in one shard, see [`Self::shard_of`], else it is [`StoreError::Unfit`].
     /// - Events of a run are numbered from 1 without gaps, in the order of commits and within them of the batch.
     async fn commit(&self, batch: Batch) -> Result<Commit, StoreError>;
 

@@ -34,7 +34,7 @@ const START_MAX: Duration = Duration::from_mins(1);
 /// How long a fault waits for somebody at work.
 const BUSY_MAX: Duration = Duration::from_secs(2);
 /// How long all may take to end when nothing goes wrong any more.
-const END_MAX: Duration = Duration::from_mins(5);
+const END_MAX: Duration = Duration::from_mins(2);
 
 /// What is to happen.
 #[derive(Debug, Clone)]

@@ -95,7 +95,7 @@ async fn restart_under_load(legwork: &Legwork, open: impl AsyncFnOnce() -> Arc<d
 }
 
 #[tokio::test]
-async fn a_worker_that_is_asked_to_end_finishes_what_it_has_begun_and_others_go_on_with_one_file() {
+async fn s53_a_worker_that_is_asked_to_end_finishes_what_it_has_begun_and_others_go_on_with_one_file() {
     let legwork = Legwork::new();
     let file = legwork.store().to_owned();
     let open =
@@ -104,7 +104,7 @@ async fn a_worker_that_is_asked_to_end_finishes_what_it_has_begun_and_others_go_
 }
 
 #[tokio::test]
-async fn a_worker_that_is_asked_to_end_finishes_what_it_has_begun_and_others_go_on_with_a_server() {
+async fn s53_a_worker_that_is_asked_to_end_finishes_what_it_has_begun_and_others_go_on_with_a_server() {
     let server = RedisServer::start().expect("a server");
     let address = server.address("lw");
     let legwork = Legwork::new().with_store(&address);

@@ -150,6 +150,10 @@ impl Store for Faulty {
         self.inner.changes()
     }
 
+    fn shard_of(&self, slot: u8) -> usize {
+        self.inner.shard_of(slot)
+    }
+
     async fn commit(&self, batch: Batch) -> Result<Commit, StoreError> {
         self.fate.turn().await;
         let fault = self.fate.fault();

@@ -107,6 +107,10 @@ impl Store for Flawed {
         self.inner.changes()
     }
 
+    fn shard_of(&self, slot: u8) -> usize {
+        self.inner.shard_of(slot)
+    }
+
     async fn commit(&self, mut batch: Batch) -> Result<Commit, StoreError> {
         let ends = batch.events.iter().any(|event| event.kind.is_terminal());
         let (counted, at) = (batch.countdown.clone(), batch.at);

@@ -198,7 +198,7 @@ impl RedisStore {
     }
 
     fn place(&self, slot: u8) -> &Place {
-        &self.places[usize::from(slot) % self.places.len()]
+        &self.places[self.shard_of(slot)]
     }
 
     fn shard(&self, slot: u8) -> &Shard {
@@ -227,6 +227,10 @@ impl Store for RedisStore {
 
     fn work_signal(&self, queues: &[String]) -> Box<dyn WorkSignal> {
         Box::new(signal::TokenSignal::new(&self.shards, queues))
+    }
+
+    fn shard_of(&self, slot: u8) -> usize {
+        usize::from(slot) % self.places.len()
     }
 
     async fn commit(&self, batch: Batch) -> Result<Commit, StoreError> {

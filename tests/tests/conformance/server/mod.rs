@@ -19,6 +19,7 @@ mod cluster;
 mod outage;
 mod reach;
 mod sentinel;
+mod shards;
 
 fn clock() -> Arc<SimClock> {
     Arc::new(SimClock::at(START))

@@ -1,21 +1,26 @@
-"""Legwork on SQLite: a worker process that embeds the library with a runner that only marks, and a client process that
-submits. Needs the release build of `bench-peer`; BENCH_BIN names it."""
+"""Legwork: a worker process that embeds the library with a runner that only marks, and a client process that submits.
+Needs the release build of `bench-peer`; BENCH_BIN names it. Variants: `sqlite` (a file) and `redis`."""
 import os, subprocess, sys
-from common import DIR, Peer, main
+from common import DIR, REDIS, Peer, main, redis_flush, redis_pid
 
 BIN = os.environ.get("BENCH_BIN", "target/release/bench-peer")
-STORE = DIR + "/legwork/legwork.db"
+FILE = DIR + "/legwork/legwork.db"
+ON_REDIS = "redis" in sys.argv
+STORE = REDIS if ON_REDIS else FILE
 
 
 class P(Peer):
     name = "legwork"
     version = subprocess.run([BIN, "version"], capture_output=True, text=True).stdout.strip()
-    durability = "SQLite, WAL, synchronous=FULL"
+    durability = "Redis AOF everysec" if ON_REDIS else "SQLite, WAL, synchronous=FULL"
     concurrency = "1 process, 200 slots"
+    if ON_REDIS: server_pids = staticmethod(redis_pid)
 
     def reset(self):
-        subprocess.run(["rm", "-rf", os.path.dirname(STORE)], check=True)
-        os.makedirs(os.path.dirname(STORE))
+        # Artifacts lie beside the file, on Redis too.
+        subprocess.run(["rm", "-rf", os.path.dirname(FILE)], check=True)
+        os.makedirs(os.path.dirname(FILE))
+        if ON_REDIS: redis_flush()
 
     def workers(self): return [[BIN, "worker", STORE]]
 

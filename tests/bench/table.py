@@ -23,9 +23,10 @@ for peer, results in rows.items():
     first = results[0]
     cells = [shown(median(results, key)) for key, _ in COLUMNS]
     print(f"| {peer} | {first['version']} | {first['durability']} | " + " | ".join(cells) + " |")
-ours = rows.get("legwork", [])
+is_ours = lambda peer: peer.split("[")[0] == "legwork"
+ours = next((results for peer, results in rows.items() if is_ours(peer)), [])
 for peer, results in rows.items():
-    if peer == "legwork" or not ours: continue
+    if is_ours(peer) or not ours: continue
     for key, title in COLUMNS[:2]:
         a, b = median(ours, key), median(results, key)
-        if a and b: print(f"\nLegwork / {peer}, {title}: {a / b:.0f} ×")
+        if a and b: print(f"\nLegwork / {peer}, {title}: {a / b:.1f} ×")

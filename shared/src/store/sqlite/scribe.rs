@@ -38,7 +38,8 @@ pub(super) struct Scribe {
     runs: Arc<RunCache>,
     changes: watch::Sender<u64>,
     closing: Closing,
-    /// `data_version` as last seen: it moves when another connection commits.
+    /// `data_version` as last seen: it moves when another connection commits. `None` if that is not known: a connection's
+    /// number says nothing beside that of another.
     seen: Option<i64>,
     /// Looks since anything went on here or elsewhere.
     looks_in_vain: u32,
@@ -64,6 +65,8 @@ impl Scribe {
         closing: Closing,
     ) -> Self {
         Self {
+            // Seen before anybody can wait: whatever is committed from here on is a change.
+            seen: data_version(&conn),
             conn,
             path,
             synchronous: options.synchronous,
@@ -71,7 +74,6 @@ impl Scribe {
             runs,
             changes,
             closing,
-            seen: None,
             looks_in_vain: 0,
         }
     }
@@ -204,25 +206,28 @@ impl Scribe {
         }
     }
 
-    /// Tells those who wait when another process has changed the file.
+    /// Tells those who wait when another process has changed the file since the last look. The first look after a while
+    /// without anybody may tell of what they have seen already: better once too often than once too few.
     fn look_for_others(&mut self) {
         if self.changes.receiver_count() == 0 {
-            self.seen = None;
             return;
         }
-        let version = self
-            .conn
-            .prepare_cached("PRAGMA data_version")
-            .and_then(|mut statement| statement.query_row([], |row| row.get::<_, i64>(0)));
-        // What stands in the way of this look is met again by the next operation, which reports it.
-        let Ok(version) = version else { return };
+        let Some(version) = data_version(&self.conn) else { return };
         let before = self.seen.replace(version);
         self.looks_in_vain = self.looks_in_vain.saturating_add(1);
-        if before.is_some_and(|before| before != version) {
+        if before != Some(version) {
             self.looks_in_vain = 0;
             self.changes.send_modify(|seen| *seen += 1);
         }
     }
+}
+
+/// The number that moves when another connection commits. What stands in the way of asking is met again by the next
+/// operation, which reports it.
+fn data_version(conn: &Connection) -> Option<i64> {
+    conn.prepare_cached("PRAGMA data_version")
+        .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
+        .ok()
 }
 
 #[cfg(test)]
@@ -234,5 +239,35 @@ mod tests {
         assert_eq!(pace(0), LOOK_BUSY);
         assert!(pace(BUSY_LOOKS) > LOOK_BUSY);
         assert!(pace(u32::MAX) < Duration::from_millis(50));
+    }
+
+    #[test]
+    fn what_others_commit_between_the_wish_to_know_and_the_first_look_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        let (options, closing) = (SqliteOptions::default(), Closing::default());
+        let open = || connection::writer(&path, &options, &closing).unwrap();
+        let (conn, other) = (open(), open());
+        let changes = watch::Sender::new(0);
+        let mut scribe = Scribe::new(
+            conn,
+            path.clone(),
+            options.clone(),
+            Arc::default(),
+            changes.clone(),
+            closing.clone(),
+        );
+        for table in ["first", "second"] {
+            let mut waiting = changes.subscribe();
+            scribe.look_for_others();
+            assert!(!waiting.has_changed().unwrap(), "nobody has written");
+            drop(waiting);
+            waiting = changes.subscribe();
+            other
+                .execute_batch(&format!("CREATE TABLE {table} (number INTEGER)"))
+                .unwrap();
+            scribe.look_for_others();
+            assert!(waiting.has_changed().unwrap(), "{table}");
+        }
     }
 }

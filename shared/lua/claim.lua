@@ -102,13 +102,14 @@ end
 
 -- Mirrors the claim of `job::apply`.
 local function take(id, hot)
-  local old = { unpack(hot) }
+  note(':q:' .. hot[QUEUE], place_in_queue(id, hot), false)
+  if hot[WAKE] >= 0 then note(':w:' .. QUEUED, id, false) end
+  note(':w:' .. RUNNING, id, lease_until)
   hot[VERSION] = hot[VERSION] + 1
   hot[QUEUED_MS] = hot[QUEUED_MS] + math.max(0, now - hot[SINCE])
   hot[STATE], hot[SINCE], hot[WAKE], hot[WHY] = RUNNING, now, lease_until, -1
   hot[ATTEMPT], hot[WORKER], hot[SECRET] = hot[ATTEMPT] + 1, worker, secret_of(id)
   if hot[STARTED] < 0 then hot[STARTED] = now end
-  move(id, old, hot)
   local line = line_of(hot)
   passed[line] = math.max(passed[line] or 0, hot[TURN] or 0)
   append(hot[RUN], pack({ now, id, { 'started', hot[ATTEMPT], worker } }))
@@ -169,7 +170,7 @@ for place, id in ipairs(ids) do
   call('HSET', job_key(id), 'h', job[2])
   jobs[place], runs_of_jobs[place] = job, hot[RUN]
 end
-write_indexes()
+write_notes()
 pass_turns()
 pass_on()
 remember(number, pack(ids))

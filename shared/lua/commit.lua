@@ -11,6 +11,8 @@ local A_RUN, A_JOB, A_JOURNAL = 0, 1, 2
 local AT, KEY, RUNS, INSERT, PUT, TOUCH, EDGES, REOPEN, COUNTDOWN = 1, 2, 3, 4, 5, 6, 7, 8, 9
 local CASCADE, CASCADED, CHARGES, JOURNAL, MAIL, MAIL_READ, FILES, EVENTS, LOOK = 10, 11, 12, 13, 14, 15, 16, 17, 18
 local LIMB = 4294967296
+-- What a batch has of the parts that were not sent.
+local NOTHING = {}
 
 -- The records as they stand after the batches so far, and which of them are to be written at the end.
 local jobs, changed_jobs, documents = {}, {}, {}
@@ -54,7 +56,7 @@ local function add(hi, lo, minus, more_hi, more_lo)
   return hi, lo
 end
 
-local function conflicting(batch)
+local function conflicting(batch, puts)
   for _, new in ipairs(batch[RUNS]) do
     local head = run(new[1])
     if new[2] ~= (head and head[1] or 0) + 1 then return { CONFLICT, A_RUN, new[1] } end
@@ -62,10 +64,10 @@ local function conflicting(batch)
   for _, new in ipairs(batch[INSERT]) do
     if job(new[1]) then return { CONFLICT, A_JOB, new[1] } end
   end
-  for _, new in ipairs(batch[PUT]) do
-    local hot = job(new[1])
-    new.hot = unpack_record(new[2])
-    local version = new.hot[VERSION]
+  for place, new in ipairs(batch[PUT]) do
+    local hot, next_hot = job(new[1]), unpack_record(new[2])
+    local version = next_hot[VERSION]
+    puts[place] = next_hot
     if version < 2 or not hot or version ~= hot[VERSION] + 1 then return { CONFLICT, A_JOB, new[1] } end
   end
   for _, touch in ipairs(batch[TOUCH]) do
@@ -132,7 +134,7 @@ end
 -- The record as the client has packed it, unless the job is queued: then its turn has been filled in.
 local function as_sent(hot, packed) return hot[STATE] ~= QUEUED and packed or nil end
 
-local function write_jobs(batch)
+local function write_jobs(batch, puts)
   for _, new in ipairs(batch[INSERT]) do
     local id, packed, rest, spec, parent, name = unpack(new)
     local hot = unpack_record(packed)
@@ -141,9 +143,9 @@ local function write_jobs(batch)
     note(':n:' .. hot[RUN], id .. name, '0')
     if parent ~= '' then note(':c:' .. parent, id, '0') end
   end
-  for _, new in ipairs(batch[PUT]) do
+  for place, new in ipairs(batch[PUT]) do
     local id, packed, rest = unpack(new)
-    local hot = new.hot
+    local hot = puts[place]
     move(id, jobs[id], hot)
     local spec = documents[id] and documents[id][2]
     jobs[id], sent[id], changed_jobs[id], documents[id] = hot, as_sent(hot, packed), true, { rest, spec }
@@ -193,7 +195,7 @@ local function write_edges(batch)
 end
 
 local function write_graph(batch)
-  write_edges(batch)
+  if #batch[EDGES] > 0 then write_edges(batch) end
   for _, edge in ipairs(batch[REOPEN]) do mark(edge[1], edge[2], 1) end
   for _, edge in ipairs(batch[COUNTDOWN]) do mark(edge[1], edge[2], 0) end
   for _, id in ipairs(batch[CASCADE]) do note(':x', id, '0') end
@@ -211,7 +213,7 @@ local function write_attachments(batch)
   end
   for _, file in ipairs(batch[FILES]) do call('HSET', tag .. ':f:' .. file[1], file[2], file[3]) end
   for _, log in ipairs(batch[EVENTS]) do
-    write_words('RPUSH', tag .. ':v:' .. log[1], log[2])
+    for _, event in ipairs(log[2]) do append(log[1], event) end
   end
 end
 
@@ -235,6 +237,17 @@ local function release(id, hot, now)
   append(hot[RUN], pack({ now, id, event }))
 end
 
+-- A batch: its moment, then each part that is not empty, behind its number.
+local function batch_of(packed)
+  local words = unpack_record(packed)
+  local batch = {
+    words[1], NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING,
+    NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING,
+  }
+  for place = 2, #words, 2 do batch[words[place]] = words[place + 1] end
+  return batch
+end
+
 local function commit(batch)
   local key = batch[KEY]
   if #key > 0 then
@@ -244,7 +257,9 @@ local function commit(batch)
       return { KEY_TAKEN }
     end
   end
-  local conflict = conflicting(batch)
+  -- The records that are put, unpacked.
+  local puts = {}
+  local conflict = conflicting(batch, puts)
   if conflict then return conflict end
   local sums, refusal = charge(batch)
   if refusal then return refusal end
@@ -253,7 +268,7 @@ local function commit(batch)
     call('SADD', tag .. ':o:' .. unpack_record(key[3])[2], key[1])
   end
   write_runs(batch, sums)
-  write_jobs(batch)
+  write_jobs(batch, puts)
   write_graph(batch)
   write_attachments(batch)
   for _, id in ipairs(batch[LOOK]) do
@@ -289,14 +304,14 @@ local before = answered(number)
 if before ~= nil then return before or 'late' end
 local answers, has_written = {}, false
 for place = 4, #ARGV do
-  local answer = commit(unpack_record(ARGV[place]))
+  local answer = commit(batch_of(ARGV[place]))
   answers[#answers + 1] = answer
   has_written = has_written or answer[1] == DONE
 end
 local answer = pack(answers)
 if has_written then
   write_records()
-  write_indexes()
+  write_notes()
   wake_workers()
   call('PUBLISH', ARGV[2], ARGV[3])
 end

@@ -36,7 +36,7 @@ else
 end
 if not is_done then return pack({ 0 }) end
 if is_run then append(name, event) end
-write_indexes()
+write_notes()
 wake_workers()
 call('PUBLISH', ARGV[1], ARGV[2])
 return pack({ 1 })

@@ -58,7 +58,7 @@ elseif call('SISMEMBER', LEFT, run) == 0 then
   return pack({ GONE })
 end
 local is_more = delete_jobs()
-write_indexes()
+write_notes()
 if is_more then return pack({ MORE }) end
 call('SREM', LEFT, run)
 return pack({ GONE })

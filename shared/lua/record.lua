@@ -25,8 +25,8 @@ local ARGUMENTS_MAX = 4000
 
 -- Which jobs became claimable in this call, as counts by queue.
 local arrived = {}
--- What changes in the indexes, see `note`.
-local indexes = {}
+-- What changes in the indexes, see `note`, and what comes to the logs of runs, see `append`.
+local indexes, logs = {}, {}
 
 local function job_key(id) return tag .. ':j:' .. id end
 local function run_key(id) return tag .. ':r:' .. id end
@@ -82,7 +82,8 @@ local function write_words(name, key, words)
   end
 end
 
-local function write_indexes()
+-- Writes what was noted and appended.
+local function write_notes()
   for index, members in pairs(indexes) do
     local added, removed = {}, {}
     for member, score in pairs(members) do
@@ -96,6 +97,7 @@ local function write_indexes()
     write_words('ZREM', tag .. index, removed)
     write_words('ZADD', tag .. index, added)
   end
+  for run, events in pairs(logs) do write_words('RPUSH', tag .. ':v:' .. run, events) end
 end
 
 -- The index of all jobs in a state. Those that have not ended stand in one: few, and always on the move.
@@ -123,8 +125,15 @@ local function move(id, old, new)
   end
 end
 
--- Appends one event, packed already, to the log of a run.
-local function append(run, event) call('RPUSH', tag .. ':v:' .. run, event) end
+-- Appends one event, packed already, to the log of a run; written with the indexes, and for the same reason.
+local function append(run, event)
+  local log = logs[run]
+  if log then
+    log[#log + 1] = event
+  else
+    logs[run] = { event }
+  end
+end
 
 -- Leaves a token for each job that became claimable, as long as there are few of them.
 local function wake_workers()

@@ -1,11 +1,13 @@
 """Legwork: a worker process that embeds the library with a runner that only marks, and a client process that submits.
-Needs the release build of `bench-peer`; BENCH_BIN names it. Variants: `sqlite` (a file) and `redis`."""
+Needs the release build of `bench-peer`; BENCH_BIN names it. Variants: `redis`, whose jobs come 500 to a run, as peers add
+500 with one call; `redis-runs`, with a run for each job; none is a file, with a run for each job."""
 import os, subprocess, sys
 from common import DIR, REDIS, Peer, main, redis_flush, redis_pid
 
 BIN = os.environ.get("BENCH_BIN", "target/release/bench-peer")
 FILE = DIR + "/legwork/legwork.db"
-ON_REDIS = "redis" in sys.argv
+VARIANT = sys.argv[sys.argv.index("--variant") + 1] if "--variant" in sys.argv else ""
+ON_REDIS = VARIANT.startswith("redis")
 STORE = REDIS if ON_REDIS else FILE
 
 
@@ -33,7 +35,7 @@ class P(Peer):
         if answer != "ok": sys.exit(f"the client answered {answer!r} to {line!r}")
 
     def job(self, i): self.ask(f"job {i}")
-    def jobs(self, n): self.ask(f"jobs {n}")
+    def jobs(self, n): self.ask(f"jobs {n}" if VARIANT == "redis" else f"runs {n}")
     def graph(self, g): self.ask(f"graph {g}")
     def graphs(self, m): self.ask(f"graphs {m}")
     def stop(self): self.client.stdin.close(); self.client.wait(5)

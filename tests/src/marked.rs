@@ -57,7 +57,16 @@ impl Client {
     /// # Errors
     /// When one is refused.
     pub async fn submit_many(&self, count: usize, make: fn(&str) -> Vec<PlannedJob>) -> anyhow::Result<()> {
-        stream::iter((0..count).map(|number| self.submit(make(&number.to_string()))))
+        self.submit_all((0..count).map(|number| make(&number.to_string())))
+            .await
+    }
+
+    /// Submits runs of these jobs, many at a time.
+    ///
+    /// # Errors
+    /// When one is refused.
+    pub async fn submit_all(&self, runs: impl Iterator<Item = Vec<PlannedJob>>) -> anyhow::Result<()> {
+        stream::iter(runs.map(|jobs| self.submit(jobs)))
             .buffer_unordered(IN_FLIGHT)
             .try_collect::<Vec<()>>()
             .await?;
@@ -75,6 +84,13 @@ pub fn job(name: &str, mark: &str, needs: &[&str]) -> PlannedJob {
         depends_on: needs.iter().map(|need| Need::Name((*need).to_owned())).collect(),
         ..PlannedJob::default()
     }
+}
+
+/// A run of `count` independent jobs, the first of which marks itself as `first`.
+#[must_use]
+pub fn many(first: usize, count: usize) -> Vec<PlannedJob> {
+    let marks = (first..first + count).map(|mark| mark.to_string());
+    marks.map(|mark| job(&format!("job-{mark}"), &mark, &[])).collect()
 }
 
 /// A run of one job.

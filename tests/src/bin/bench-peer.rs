@@ -2,8 +2,9 @@
 //!
 //! `bench-peer worker STORE` runs jobs and appends `kind,id,start,end` to the file that `BENCH_LOG` names. The store is a file
 //! or an address such as `redis://127.0.0.1`.
-//! `bench-peer client STORE` reads `job N`, `jobs N`, `graph N` and `graphs N` from its input and answers `ok` to each
-//! once it is accepted durably. `bench-peer version` prints the version.
+//! `bench-peer client STORE` reads `job N`, `jobs N`, `runs N`, `graph N` and `graphs N` from its input and answers `ok` to
+//! each once it is accepted durably: `jobs` submits 500 independent jobs to a run, as many as peers add with one call, and
+//! `runs` one. `bench-peer version` prints the version.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, Write};
@@ -17,11 +18,14 @@ use legwork_shared::job::{JobResult, Verdict};
 use legwork_shared::store::Store;
 use legwork_shared::store::redis::{RedisOptions, RedisStore};
 use legwork_shared::store::sqlite::{SqliteOptions, SqliteStore};
-use legwork_tests::marked::{Client, MARK, diamond, single};
+use legwork_tests::marked::{Client, MARK, diamond, many, single};
 use legwork_worker::attempt::Attempt;
 use legwork_worker::runner::{Runner, Runners};
 use legwork_worker::workspace::Artifacts;
 use legwork_worker::{Shutdown, Worker};
+
+/// Independent jobs of one run.
+const BULK: usize = 500;
 
 /// Appends a line for each job.
 struct Mark(File);
@@ -31,7 +35,9 @@ impl Runner for Mark {
     async fn run(&self, attempt: &Attempt) -> Verdict {
         let began = seconds();
         let spec = attempt.job().spec;
-        let line = format!("{},{},{began:.6},{:.6}\n", spec.name, spec.description, seconds());
+        // Independent jobs of one run have numbers behind their kind.
+        let kind = spec.name.split('-').next().unwrap_or_default();
+        let line = format!("{kind},{},{began:.6},{:.6}\n", spec.description, seconds());
         // One write per line: the file is opened for appending, so lines of several writers do not mix.
         match (&self.0).write_all(line.as_bytes()) {
             Ok(()) => Verdict::Succeeded(JobResult::default()),
@@ -72,7 +78,14 @@ async fn answer(client: &Client, line: &str) -> anyhow::Result<()> {
     let (what, which) = line.split_once(' ').context("a command and a number are wanted")?;
     match what {
         "job" => client.submit(single(which)).await,
-        "jobs" => client.submit_many(which.parse()?, single).await,
+        "jobs" => {
+            let count: usize = which.parse()?;
+            let runs = (0..count)
+                .step_by(BULK)
+                .map(|first| many(first, BULK.min(count - first)));
+            client.submit_all(runs).await
+        }
+        "runs" => client.submit_many(which.parse()?, single).await,
         "graph" => client.submit(diamond(which)).await,
         "graphs" => client.submit_many(which.parse()?, diamond).await,
         other => bail!("`{other}` is no command"),

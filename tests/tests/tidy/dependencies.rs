@@ -54,6 +54,10 @@ fn apart_from_workspace(tree: &Tree) -> Vec<Finding> {
                 continue;
             }
         };
+        // A peer of the benchmarks is a workspace of its own.
+        if manifest.contains_key("workspace") && file.path != WORKSPACE {
+            continue;
+        }
         let workspace = manifest
             .get("workspace")
             .and_then(|workspace| workspace.get("dependencies")?.as_table());

@@ -1,6 +1,9 @@
 //! Which files and folders may stand where.
 
 use std::collections::BTreeSet;
+use std::process::Command;
+
+use serde_json::Value;
 
 use crate::tree::{Finding, Tree, assert_clean, shown};
 
@@ -49,4 +52,22 @@ fn a_stranger_at_the_top_level_is_named_once() {
         shown(&misplaced(&tree)),
         ["notes.txt", "ops", "scripts"].map(|entry| format!("{entry}: {message}"))
     );
+}
+
+#[test]
+fn cargo_run_means_the_program() {
+    let metadata = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version", "1"])
+        .output()
+        .unwrap();
+    let metadata: Value = serde_json::from_slice(&metadata.stdout).unwrap();
+    let members = metadata["workspace_default_members"].as_array().unwrap();
+    let packages = metadata["packages"].as_array().unwrap().iter();
+    let programs: Vec<&str> = packages
+        .filter(|package| members.contains(&package["id"]))
+        .flat_map(|package| package["targets"].as_array().unwrap())
+        .filter(|target| target["kind"].as_array().unwrap().contains(&Value::from("bin")))
+        .filter_map(|target| target["name"].as_str())
+        .collect();
+    assert_eq!(programs, ["legwork"], "of several, `cargo run` takes none");
 }

@@ -6,7 +6,6 @@ use std::io::Cursor;
 
 use rmp::{decode, encode};
 
-use crate::id::JobId;
 use crate::store::StoreError;
 use crate::store::document::corrupt;
 use crate::time::Timestamp;
@@ -59,12 +58,9 @@ impl Packer {
         self
     }
 
-    /// A list of jobs.
-    pub fn jobs(&mut self, ids: &[JobId]) -> &mut Self {
-        self.list(ids.len());
-        for id in ids {
-            self.bytes(id.as_bytes());
-        }
+    /// Values that were packed before.
+    pub fn packed(&mut self, values: &[u8]) -> &mut Self {
+        self.0.extend_from_slice(values);
         self
     }
 

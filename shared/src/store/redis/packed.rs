@@ -15,8 +15,82 @@ use crate::store::StoreError;
 use crate::store::document::encode;
 use crate::time::Timestamp;
 
-/// How many parts a batch has.
-const PARTS: usize = 18;
+/// The parts of a batch, by the numbers under which `commit.lua` knows them.
+#[derive(Clone, Copy)]
+enum Part {
+    Key = 2,
+    Runs,
+    Insert,
+    Put,
+    Touch,
+    Edges,
+    Reopen,
+    Countdown,
+    Cascade,
+    Cascaded,
+    Charges,
+    Journal,
+    Mail,
+    MailRead,
+    Files,
+    Events,
+    Look,
+}
+
+/// The parts of a batch that are not empty, each behind its number: most batches have few, and the server unpacks each.
+#[derive(Default)]
+struct Parts {
+    packer: Packer,
+    count: usize,
+}
+
+impl Parts {
+    /// Adds a list, unless it is empty.
+    fn each<T>(
+        &mut self,
+        part: Part,
+        items: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
+        pack: impl Fn(&mut Packer, T),
+    ) {
+        let items = items.into_iter();
+        if self.begin(part, items.len()) {
+            items.for_each(|item| pack(&mut self.packer, item));
+        }
+    }
+
+    /// The same of records that are encoded, which may fail.
+    fn try_each<T>(
+        &mut self,
+        part: Part,
+        items: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
+        pack: impl Fn(&mut Packer, T) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut items = items.into_iter();
+        if !self.begin(part, items.len()) {
+            return Ok(());
+        }
+        items.try_for_each(|item| pack(&mut self.packer, item))
+    }
+
+    /// Begins a list; says whether anything follows.
+    fn begin(&mut self, part: Part, len: usize) -> bool {
+        if len > 0 {
+            self.count += 1;
+            self.packer.uint(part as u64).list(len);
+        }
+        len > 0
+    }
+
+    /// The whole batch.
+    fn of_moment(self, at: Timestamp) -> Vec<u8> {
+        let mut packer = Packer::default();
+        packer
+            .list(1 + 2 * self.count)
+            .moment(at)
+            .packed(&self.packer.into_bytes());
+        packer.into_bytes()
+    }
+}
 
 /// A batch, packed, and what is needed to tell its refusal.
 pub(super) struct Packed {
@@ -28,43 +102,29 @@ pub(super) struct Packed {
 impl Packed {
     /// Packs a batch.
     pub fn of(batch: Batch) -> Result<Self, StoreError> {
-        let mut packer = Packer::default();
-        packer.list(PARTS).moment(batch.at);
-        key(&mut packer, batch.key.as_ref());
-        packer.list(batch.runs.len());
+        let mut parts = Parts::default();
         let look = look(&batch);
-        for new in batch.runs {
-            run(&mut packer, new)?;
-        }
-        packer.list(batch.insert.len());
-        for job in &batch.insert {
-            insert(&mut packer, job)?;
-        }
-        packer.list(batch.put.len());
-        for job in &batch.put {
-            packer
-                .list(3)
-                .bytes(job.id.as_bytes())
-                .bytes(&hot::pack(job))
-                .bytes(hot::rest_of(job)?.as_bytes());
-        }
-        packer.list(batch.touch.len());
-        for (id, version) in &batch.touch {
-            packer.list(2).bytes(id.as_bytes()).uint(*version);
-        }
-        graph(&mut packer, &batch.edges, [&batch.reopen, &batch.countdown]);
-        packer.jobs(&batch.cascade).jobs(&batch.cascaded);
-        packer.list(batch.charges.len());
-        for row in &batch.charges {
-            charge(&mut packer, row);
-        }
-        journal(&mut packer, &batch.journal)?;
-        mail(&mut packer, &batch.mail, &batch.mail_applied)?;
-        files(&mut packer, &batch.files)?;
-        events(&mut packer, &batch.events, batch.at)?;
-        packer.jobs(&look);
+        parts.each(Part::Key, &key_words(batch.key.as_ref()), |packer, word| {
+            packer.bytes(word);
+        });
+        parts.try_each(Part::Runs, batch.runs, run)?;
+        parts.try_each(Part::Insert, &batch.insert, insert)?;
+        parts.try_each(Part::Put, &batch.put, put)?;
+        parts.each(Part::Touch, &batch.touch, touch);
+        parts.each(Part::Edges, &batch.edges, edge);
+        parts.each(Part::Reopen, &batch.reopen, mark);
+        parts.each(Part::Countdown, &batch.countdown, mark);
+        parts.each(Part::Cascade, &batch.cascade, job);
+        parts.each(Part::Cascaded, &batch.cascaded, job);
+        parts.each(Part::Charges, &batch.charges, charge);
+        parts.try_each(Part::Journal, &batch.journal, journal_entry)?;
+        parts.try_each(Part::Mail, &batch.mail, mail)?;
+        parts.each(Part::MailRead, &batch.mail_applied, mail_read);
+        parts.try_each(Part::Files, &batch.files, file)?;
+        parts.each(Part::Events, logs(&batch.events, batch.at)?, log);
+        parts.each(Part::Look, &look, job);
         Ok(Self {
-            bytes: packer.into_bytes(),
+            bytes: parts.of_moment(batch.at),
             key: batch.key,
             charges: batch.charges,
         })
@@ -124,10 +184,10 @@ pub(super) fn key_name(tenant: &str, key: &str) -> Vec<u8> {
     format!("{}:{tenant}{key}", tenant.len()).into_bytes()
 }
 
-fn key(packer: &mut Packer, claim: Option<&KeyClaim>) {
+/// The words about a key: its name, its fingerprint, and what is stored under it.
+fn key_words(claim: Option<&KeyClaim>) -> Vec<Vec<u8>> {
     let Some(claim) = claim else {
-        packer.list(0);
-        return;
+        return Vec::new();
     };
     let mut stored = Packer::default();
     stored
@@ -135,11 +195,11 @@ fn key(packer: &mut Packer, claim: Option<&KeyClaim>) {
         .bytes(claim.fingerprint.as_bytes())
         .bytes(claim.run.as_bytes())
         .bytes(claim.job.as_ref().map_or(&[], |job| job.as_bytes()));
-    packer
-        .list(3)
-        .bytes(&key_name(&claim.tenant, &claim.key))
-        .bytes(claim.fingerprint.as_bytes())
-        .bytes(&stored.into_bytes());
+    vec![
+        key_name(&claim.tenant, &claim.key),
+        claim.fingerprint.as_bytes().to_vec(),
+        stored.into_bytes(),
+    ]
 }
 
 /// A run; its agents are stored once each, under their hash.
@@ -183,6 +243,23 @@ fn insert(packer: &mut Packer, job: &Job) -> Result<(), StoreError> {
     Ok(())
 }
 
+fn put(packer: &mut Packer, job: &Job) -> Result<(), StoreError> {
+    packer
+        .list(3)
+        .bytes(job.id.as_bytes())
+        .bytes(&hot::pack(job))
+        .bytes(hot::rest_of(job)?.as_bytes());
+    Ok(())
+}
+
+fn job(packer: &mut Packer, id: &JobId) {
+    packer.bytes(id.as_bytes());
+}
+
+fn touch(packer: &mut Packer, (id, version): &(JobId, u64)) {
+    packer.list(2).bytes(id.as_bytes()).uint(*version);
+}
+
 /// What stands for the kind of an edge.
 pub(super) fn kind_byte(kind: EdgeKind) -> u8 {
     match kind {
@@ -200,25 +277,21 @@ pub(super) fn condition_byte(condition: Condition) -> u8 {
     }
 }
 
-fn graph(packer: &mut Packer, edges: &[(Edge, bool)], marks: [&[Edge]; 2]) {
-    packer.list(edges.len());
-    for (edge, unmet) in edges {
-        packer
-            .list(5)
-            .bytes(edge.child.as_bytes())
-            .bytes(edge.parent.as_bytes())
-            .bytes(&[kind_byte(edge.kind)])
-            .bytes(&[condition_byte(edge.condition)])
-            .uint(u64::from(*unmet));
-    }
-    for edges in marks {
-        packer.list(edges.len());
-        for edge in edges {
-            let mut name = edge.parent.as_bytes().to_vec();
-            name.push(kind_byte(edge.kind));
-            packer.list(2).bytes(edge.child.as_bytes()).bytes(&name);
-        }
-    }
+fn edge(packer: &mut Packer, (edge, unmet): &(Edge, bool)) {
+    packer
+        .list(5)
+        .bytes(edge.child.as_bytes())
+        .bytes(edge.parent.as_bytes())
+        .bytes(&[kind_byte(edge.kind)])
+        .bytes(&[condition_byte(edge.condition)])
+        .uint(u64::from(*unmet));
+}
+
+/// An edge that is to be marked as met or unmet.
+fn mark(packer: &mut Packer, edge: &Edge) {
+    let mut name = edge.parent.as_bytes().to_vec();
+    name.push(kind_byte(edge.kind));
+    packer.list(2).bytes(edge.child.as_bytes()).bytes(&name);
 }
 
 /// A charge. Figures of 64 bits travel as two of 32, which Lua's numbers hold exactly.
@@ -242,48 +315,39 @@ fn halves(packer: &mut Packer, value: u64) {
     packer.uint(value >> 32).uint(value & u64::from(u32::MAX));
 }
 
-fn journal(packer: &mut Packer, entries: &[JournalEntry]) -> Result<(), StoreError> {
-    packer.list(entries.len());
-    for entry in entries {
-        let mut stored = Packer::default();
-        stored
-            .list(3)
-            .uint(u64::from(entry.attempt))
-            .moment(entry.at)
-            .bytes(encode(&entry.entry, "a journal entry")?.as_bytes());
-        packer
-            .list(3)
-            .bytes(entry.job.as_bytes())
-            .uint(u64::from(entry.seq))
-            .bytes(&stored.into_bytes());
-    }
+fn journal_entry(packer: &mut Packer, entry: &JournalEntry) -> Result<(), StoreError> {
+    let mut stored = Packer::default();
+    stored
+        .list(3)
+        .uint(u64::from(entry.attempt))
+        .moment(entry.at)
+        .bytes(encode(&entry.entry, "a journal entry")?.as_bytes());
+    packer
+        .list(3)
+        .bytes(entry.job.as_bytes())
+        .uint(u64::from(entry.seq))
+        .bytes(&stored.into_bytes());
     Ok(())
 }
 
-/// Updates, each behind its id, by which the script finds it when it was read.
-fn mail(packer: &mut Packer, sent: &[Mail], read: &[(JobId, UpdateId)]) -> Result<(), StoreError> {
-    packer.list(sent.len());
-    for mail in sent {
-        let mut stored = mail.id.as_bytes().to_vec();
-        stored.extend_from_slice(encode(mail, "an update")?.as_bytes());
-        packer.list(2).bytes(mail.job.as_bytes()).bytes(&stored);
-    }
-    packer.list(read.len());
-    for (job, update) in read {
-        packer.list(2).bytes(job.as_bytes()).bytes(update.as_bytes());
-    }
+/// An update, behind its id, by which the script finds it when it was read.
+fn mail(packer: &mut Packer, mail: &Mail) -> Result<(), StoreError> {
+    let mut stored = mail.id.as_bytes().to_vec();
+    stored.extend_from_slice(encode(mail, "an update")?.as_bytes());
+    packer.list(2).bytes(mail.job.as_bytes()).bytes(&stored);
     Ok(())
 }
 
-fn files(packer: &mut Packer, files: &[FileRecord]) -> Result<(), StoreError> {
-    packer.list(files.len());
-    for file in files {
-        packer
-            .list(3)
-            .bytes(file.run.as_bytes())
-            .bytes(file.path.as_bytes())
-            .bytes(encode(file, "a file")?.as_bytes());
-    }
+fn mail_read(packer: &mut Packer, (job, update): &(JobId, UpdateId)) {
+    packer.list(2).bytes(job.as_bytes()).bytes(update.as_bytes());
+}
+
+fn file(packer: &mut Packer, file: &FileRecord) -> Result<(), StoreError> {
+    packer
+        .list(3)
+        .bytes(file.run.as_bytes())
+        .bytes(file.path.as_bytes())
+        .bytes(encode(file, "a file")?.as_bytes());
     Ok(())
 }
 
@@ -298,20 +362,19 @@ pub(super) fn stored_event(job: Option<JobId>, kind: &EventKind, at: Timestamp) 
     Ok(stored.into_bytes())
 }
 
+fn log(packer: &mut Packer, (run, events): (RunId, Vec<Vec<u8>>)) {
+    packer.list(2).bytes(run.as_bytes()).list(events.len());
+    for event in events {
+        packer.bytes(&event);
+    }
+}
+
 /// The events by run; a run's own stay in their order.
-fn events(packer: &mut Packer, events: &[NewEvent], at: Timestamp) -> Result<(), StoreError> {
+fn logs(events: &[NewEvent], at: Timestamp) -> Result<BTreeMap<RunId, Vec<Vec<u8>>>, StoreError> {
     let mut logs: BTreeMap<RunId, Vec<Vec<u8>>> = BTreeMap::new();
     for event in events {
-        logs.entry(event.run)
-            .or_default()
-            .push(stored_event(event.job, &event.kind, at)?);
+        let log = logs.entry(event.run).or_default();
+        log.push(stored_event(event.job, &event.kind, at)?);
     }
-    packer.list(logs.len());
-    for (run, events) in logs {
-        packer.list(2).bytes(run.as_bytes()).list(events.len());
-        for event in events {
-            packer.bytes(&event);
-        }
-    }
-    Ok(())
+    Ok(logs)
 }

@@ -212,7 +212,9 @@ impl Scribe {
         if self.changes.receiver_count() == 0 {
             return;
         }
-        let Some(version) = data_version(&self.conn) else { return };
+        let Some(version) = data_version(&self.conn) else {
+            return;
+        };
         let before = self.seen.replace(version);
         self.looks_in_vain = self.looks_in_vain.saturating_add(1);
         if before != Some(version) {

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::tree::{Finding, Tree, assert_clean, shown};
+use crate::tree::{Finding, Tree, assert_clean, root, shown};
 
 /// The folders of the top level; beside them stand only the workspace, the front page, the licences and dotfiles.
 const FOLDERS: &[&str] = &["ops", "orchestrator", "shared", "tests", "worker"];
@@ -57,6 +57,7 @@ fn a_stranger_at_the_top_level_is_named_once() {
 #[test]
 fn cargo_run_means_the_program() {
     let metadata = Command::new(env!("CARGO"))
+        .current_dir(root())
         .args(["metadata", "--no-deps", "--format-version", "1"])
         .output()
         .unwrap();

@@ -128,7 +128,7 @@ const SLOTS: KeyInfo = KeyInfo {
     name: "slots",
     variable: "LEGWORK_SLOTS",
     flag: Some("--slots"),
-    form: "a whole number from 1 to 1024",
+    form: "a whole number from 1 to 16384",
     about: "how many jobs a worker runs at a time",
 };
 const QUEUES: KeyInfo = KeyInfo {

@@ -47,8 +47,8 @@ fn a_wrong_value_is_named_with_its_place_and_its_form() {
     let shown = |result: Result<Settings, Fault>| result.expect_err("a fault").to_string();
     assert_eq!(
         shown(settings(&[], &[("LEGWORK_SLOTS", "many")], "")),
-        "LW0105: environment LEGWORK_SLOTS: `many` is no value for `slots`: it is not between 1 and 1024; \
-         give it a whole number from 1 to 1024"
+        "LW0105: environment LEGWORK_SLOTS: `many` is no value for `slots`: it is not between 1 and 16384; \
+         give it a whole number from 1 to 16384"
     );
     assert_eq!(
         shown(settings(&[], &[], "\ndrain_timeout = \"5 years\"\n")),
@@ -66,7 +66,7 @@ fn a_misspelt_key_of_the_file_gets_the_nearest_name() {
     );
     assert_eq!(
         fault("slots = true\n"),
-        "LW0105: config.toml:1: `slots` has a value of the wrong kind; give it a whole number from 1 to 1024"
+        "LW0105: config.toml:1: `slots` has a value of the wrong kind; give it a whole number from 1 to 16384"
     );
     assert!(fault("[worker]\nslots = 2\n").starts_with("LW0104: config.toml:1: `worker` is not known here"));
     assert!(fault("slots = \n").starts_with("LW0103: config.toml:1: "));

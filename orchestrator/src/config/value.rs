@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// The most jobs at a time that make sense in one process; more is a typing error.
-const SLOTS_MAX: usize = 1024;
+const SLOTS_MAX: usize = 16_384;
 /// The longest duration that is accepted, a year: more is a typing error.
 const DURATION_MS_MAX: u64 = 366 * 24 * 3_600_000;
 
@@ -138,7 +138,7 @@ mod tests {
     fn counts_may_be_grouped() {
         assert_eq!(count("200_000"), Ok(200_000));
         assert!(count("-1").is_err());
-        assert!(slots("0").is_err() && slots("1025").is_err());
+        assert!(slots("0").is_err() && slots("16385").is_err());
         assert_eq!(names(" a, b ,,"), Ok(vec!["a".into(), "b".into()]));
     }
 }

@@ -13,7 +13,8 @@ pub struct Settle;
 impl Around for Settle {
     async fn around(self, work: Work, inner: Inner) -> Verdict {
         let verdict = inner.await;
-        let settled = work.attempt.settle(verdict.clone()).await;
+        // In a box of its own, which is there for the moment of the commit and not for as long as the attempt.
+        let settled = Box::pin(work.attempt.settle(verdict.clone())).await;
         let job = work.attempt.job();
         let attempt = work.attempt.token().attempt;
         match settled {

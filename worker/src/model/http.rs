@@ -1,13 +1,14 @@
 //! The thin edge between the pure parts and the network.
 
+use std::convert::Infallible;
 use std::error::Error;
 use std::time::Duration;
 
 use legwork_shared::agent::ModelReply;
 use legwork_shared::budget::Usage;
 use legwork_shared::clock::{Clock, SystemClock};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
-use reqwest::{Client, Response, Url};
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
+use reqwest::{Body, Client, Response, Url};
 use tokio::time::timeout;
 
 use super::body::BodyDecoder;
@@ -94,7 +95,8 @@ impl Endpoint {
             .post(self.url.clone())
             .headers(self.headers.clone())
             .header(CONTENT_TYPE, "application/json")
-            .body(body);
+            .header(CONTENT_LENGTH, body.len())
+            .body(sent_once(body));
         let mut response = self.unless_silent(request.send()).await?;
         if !response.status().is_success() {
             return Err(refusal(response).await);
@@ -163,6 +165,12 @@ impl Endpoint {
             None => text.to_owned(),
         }
     }
+}
+
+/// A body that is given away when it has been sent: one that could be sent again is kept until the answer begins, which takes
+/// as long as the model thinks.
+fn sent_once(body: String) -> Body {
+    Body::wrap_stream(futures::stream::once(async { Ok::<_, Infallible>(body) }))
 }
 
 /// What an answer that is not a success tells.

@@ -98,7 +98,8 @@ pub(super) async fn work(
     mind: &dyn Mind,
     model: &str,
 ) -> Verdict {
-    let session = begin::session(workshop, attempt, agent, mind, model).await;
+    // In a box of its own, which is gone when the work begins.
+    let session = Box::pin(begin::session(workshop, attempt, agent, mind, model)).await;
     let ended = match session {
         Ok(session) => session.run().await,
         Err(stop) => Err(stop),

@@ -71,30 +71,34 @@ impl Session<'_> {
         }
     }
 
+    /// Carries out the next action.
+    ///
+    /// What an attempt seldom does, or for a moment only, has a box of its own: ten thousand of them that wait for a model
+    /// should not each hold the room for all that they might do.
     async fn step(&mut self) -> Result<Option<Verdict>, Stop> {
         match self.machine.next() {
             Action::Open => {
-                let opening = begin::opening(self.attempt, self.agent, &self.context).await?;
+                let opening = Box::pin(begin::opening(self.attempt, self.agent, &self.context)).await?;
                 self.note(opening)?;
                 Ok(None)
             }
-            Action::CallModel(_) if self.read_mail().await? => Ok(None),
+            Action::CallModel(_) if Box::pin(self.read_mail()).await? => Ok(None),
             Action::CallModel(request) => self.ask(request).await,
-            Action::RunTools(calls) => self.run_tools(calls).await.map(|()| None),
-            Action::Control(calls) => self.control(calls).await.map(|()| None),
-            Action::Delegate(children) => self.delegate(children).await,
-            Action::Await(children) => self.wake(&children).await,
+            Action::RunTools(calls) => Box::pin(self.run_tools(calls)).await.map(|()| None),
+            Action::Control(calls) => Box::pin(self.control(calls)).await.map(|()| None),
+            Action::Delegate(children) => Box::pin(self.delegate(children)).await,
+            Action::Await(children) => Box::pin(self.wake(&children)).await,
             Action::Finish(result) => {
-                self.flush_rest().await?;
+                Box::pin(self.flush_rest()).await?;
                 // An update that came in time goes on with the conversation.
-                if self.read_mail().await? {
+                if Box::pin(self.read_mail()).await? {
                     return Ok(None);
                 }
                 // One that comes between here and the settle is the settle's to see.
                 Ok(Some(Verdict::Answered(result)))
             }
             Action::Fail(error) => {
-                self.flush_rest().await?;
+                Box::pin(self.flush_rest()).await?;
                 Ok(Some(Verdict::Failed(error)))
             }
         }
@@ -185,7 +189,7 @@ impl Session<'_> {
     }
 
     async fn ask(&mut self, request: ModelRequest) -> Result<Option<Verdict>, Stop> {
-        let (request, reserved) = match self.reserve(request).await? {
+        let (request, reserved) = match Box::pin(self.reserve(request)).await? {
             Ok(reserved) => reserved,
             Err(error) => return Ok(Some(Verdict::Failed(error))),
         };
@@ -209,18 +213,18 @@ impl Session<'_> {
                 self.pending.spent = self.pending.spent.plus(&reply.usage);
                 (self.tries, self.has_replied) = (0, true);
                 self.note(Input::Replied(reply))?;
-                self.flush(None).await?;
+                Box::pin(self.flush(None)).await?;
                 Ok(None)
             }
             Asked::Interrupted => {
                 // The provider may bill what it had begun.
                 self.pending.spent = self.pending.spent.plus(&reserved.as_usage());
-                self.read_mail_that_interrupts().await?;
+                Box::pin(self.read_mail_that_interrupts()).await?;
                 Ok(None)
             }
             Asked::Failed(error) => {
                 self.pending.spent = self.pending.spent.plus(&spent_by_failure(&error, &reserved));
-                self.flush(None).await?;
+                Box::pin(self.flush(None)).await?;
                 Ok(Some(self.without_reply(&error)))
             }
         }

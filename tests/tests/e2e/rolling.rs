@@ -59,7 +59,18 @@ async fn worker(legwork: &Legwork) -> Running {
     worker
 }
 
-async fn restart_under_load(legwork: &Legwork, open: impl AsyncFnOnce() -> Arc<dyn Store>) {
+/// The store at the place that the programs were given.
+async fn open(legwork: &Legwork) -> Arc<dyn Store> {
+    let store = legwork.store();
+    if !legwork.is_in_a_file() {
+        let address = store.to_str().expect("an address");
+        let opened = RedisStore::open(address, RedisOptions::default()).await;
+        return Arc::new(opened.expect("the server"));
+    }
+    Arc::new(SqliteStore::open(store, SqliteOptions::default()).expect("the file"))
+}
+
+async fn restart_under_load(legwork: &Legwork) {
     legwork.write("mark.sh", PROGRAM);
     let run = legwork.submit(&plan(legwork)).await;
     let mut workers = vec![worker(legwork).await, worker(legwork).await];
@@ -82,7 +93,7 @@ async fn restart_under_load(legwork: &Legwork, open: impl AsyncFnOnce() -> Arc<d
         jobs: status.jobs.iter().map(|job| job.id).collect(),
     };
     let marks = MarkLog::read(&legwork.path("marks.jsonl")).expect("the deeds");
-    let store = open().await;
+    let store = open(legwork).await;
     let history = History::of(store.as_ref(), vec![accepted], marks)
         .await
         .expect("the history");
@@ -95,22 +106,12 @@ async fn restart_under_load(legwork: &Legwork, open: impl AsyncFnOnce() -> Arc<d
 }
 
 #[tokio::test]
-async fn s53_a_worker_that_is_asked_to_end_finishes_what_it_has_begun_and_others_go_on_with_one_file() {
-    let legwork = Legwork::new();
-    let file = legwork.store().to_owned();
-    let open =
-        async || Arc::new(SqliteStore::open(file, SqliteOptions::default()).expect("the file")) as Arc<dyn Store>;
-    restart_under_load(&legwork, open).await;
+async fn s53_a_worker_that_is_asked_to_end_finishes_what_it_has_begun_and_others_go_on() {
+    restart_under_load(&Legwork::new()).await;
 }
 
 #[tokio::test]
 async fn s53_a_worker_that_is_asked_to_end_finishes_what_it_has_begun_and_others_go_on_with_a_server() {
     let server = RedisServer::start().expect("a server");
-    let address = server.address("lw");
-    let legwork = Legwork::new().with_store(&address);
-    let open = async || {
-        let opened = RedisStore::open(&address, RedisOptions::default()).await;
-        Arc::new(opened.expect("the server")) as Arc<dyn Store>
-    };
-    restart_under_load(&legwork, open).await;
+    restart_under_load(&Legwork::new().with_store(&server.address("lw"))).await;
 }

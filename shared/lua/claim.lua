@@ -92,11 +92,12 @@ end
 -- Where the lines have got to.
 local passed = {}
 
--- Writes where the lines have got to, and forgets the last turns that are over: they are of no account.
+-- Forgets the last turns that are over, which are of no account, and writes where the lines have got to: in this order, for
+-- that stands among the turns.
 local function pass_turns()
   for line, turn in pairs(passed) do
+    call('ZREMRANGEBYSCORE', tag .. line, '-inf', turn)
     call('ZADD', tag .. line, 'GT', turn, '')
-    call('ZREMRANGEBYSCORE', tag .. line, '-inf', '(' .. turn)
   end
 end
 

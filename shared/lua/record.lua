@@ -69,7 +69,7 @@ local function take_turn(hot)
     lines[index] = line
   end
   local last = line.last[run] or tonumber(call('ZSCORE', tag .. index, run) or -1)
-  local turn = math.max(line.now, last + 1)
+  local turn = math.max(line.now, last) + 1
   line.last[run] = turn
   note(index, run, turn)
   return turn

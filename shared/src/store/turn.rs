@@ -11,10 +11,12 @@ use crate::time::Timestamp;
 
 /// The turn of a job of a run whose last one in this queue and priority is `last`, while the queue has got to `now`.
 ///
-/// A last turn before `now` is of no account, so that it need not be remembered.
+/// Who comes anew goes beside the next jobs of the others, not before them: else runs of one job each, that come as fast as
+/// they are served, would keep all others waiting for ever. A last turn that is not after `now` is of no account, so that it
+/// need not be remembered.
 #[must_use]
 pub(super) fn next(now: u64, last: Option<u64>) -> u64 {
-    last.map_or(now, |last| now.max(last + 1))
+    now.max(last.unwrap_or(now)) + 1
 }
 
 /// A queued job, as a claim looks at it.
@@ -61,9 +63,9 @@ mod tests {
 
     #[test]
     fn a_run_that_was_away_begins_where_the_queue_is() {
-        assert_eq!(next(7, None), 7);
-        assert_eq!(next(7, Some(3)), 7, "as if it were not known");
-        assert_eq!(next(7, Some(7)), 8);
+        assert_eq!(next(7, None), 8);
+        assert_eq!(next(7, Some(3)), 8, "as if it were not known");
+        assert_eq!(next(7, Some(7)), 8, "the same");
         assert_eq!(next(7, Some(99)), 100);
     }
 

@@ -99,6 +99,17 @@ pub async fn s51_a_run_that_was_away_gets_no_turns_for_that(world: &World) {
     assert!((9..=11).contains(&of_other), "{of_other} of 20");
 }
 
+pub async fn s51_runs_of_one_job_that_keep_coming_keep_nobody_waiting(world: &World) {
+    let (patient, _) = submit(world, 3, 0).await;
+    let mut next = Vec::new();
+    for _ in 0..8 {
+        submit(world, 1, 0).await;
+        next.extend(claim_each(world, 1).await);
+    }
+    let of_patient = next.iter().filter(|run| **run == patient.id).count();
+    assert_eq!(of_patient, 3, "{next:?}");
+}
+
 pub async fn of_several_queues_the_head_that_waits_longest_is_next(world: &World) {
     let run = world.run();
     let mut jobs = Vec::new();

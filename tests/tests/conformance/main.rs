@@ -155,6 +155,7 @@ on_every_engine! {
         s51_jobs_that_come_one_by_one_take_turns_as_well
         s51_a_priority_goes_before_all_turns_and_takes_none_away
         s51_a_run_that_was_away_gets_no_turns_for_that
+        s51_runs_of_one_job_that_keep_coming_keep_nobody_waiting
         of_several_queues_the_head_that_waits_longest_is_next
     }
     pause {

@@ -195,7 +195,7 @@ impl State {
         let line = self.line(spec);
         line.now = line.now.max(turn);
         let now = line.now;
-        line.last.retain(|_, last| *last >= now);
+        line.last.retain(|_, last| *last > now);
     }
 
     fn line(&mut self, spec: &JobSpec) -> &mut Line {

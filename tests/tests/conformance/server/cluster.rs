@@ -29,6 +29,7 @@ const OF_ONE_SHARD: &[&str] = &[
     "s51_jobs_that_come_one_by_one_take_turns_as_well",
     "s51_a_priority_goes_before_all_turns_and_takes_none_away",
     "s51_a_run_that_was_away_gets_no_turns_for_that",
+    "s51_runs_of_one_job_that_keep_coming_keep_nobody_waiting",
     "events_are_numbered_from_one_without_gaps_in_the_order_of_commits",
     "files_are_listed_by_the_beginning_of_their_path",
 ];

@@ -259,17 +259,19 @@ mod tests {
             changes.clone(),
             closing.clone(),
         );
+        // At first nobody has looked yet, and then not since the last one left.
         for table in ["first", "second"] {
-            let mut waiting = changes.subscribe();
-            scribe.look_for_others();
-            assert!(!waiting.has_changed().unwrap(), "nobody has written");
-            drop(waiting);
-            waiting = changes.subscribe();
+            let waiting = changes.subscribe();
             other
                 .execute_batch(&format!("CREATE TABLE {table} (number INTEGER)"))
                 .unwrap();
             scribe.look_for_others();
             assert!(waiting.has_changed().unwrap(), "{table}");
+            drop(waiting);
+            scribe.look_for_others();
         }
+        let waiting = changes.subscribe();
+        scribe.look_for_others();
+        assert!(!waiting.has_changed().unwrap(), "nobody has written");
     }
 }

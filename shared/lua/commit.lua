@@ -69,6 +69,8 @@ local function conflicting(batch, puts)
     local version = next_hot[VERSION]
     puts[place] = next_hot
     if version < 2 or not hot or version ~= hot[VERSION] + 1 then return { CONFLICT, A_JOB, new[1] } end
+    -- Of a run that is being deleted, some jobs may still be there: they are as good as gone.
+    if not run(next_hot[RUN]) then return { CONFLICT, A_JOB, new[1] } end
   end
   for _, touch in ipairs(batch[TOUCH]) do
     local hot = job(touch[1])

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use legwork_shared::batch::Batch;
 use legwork_shared::clock::SimClock;
-use legwork_shared::job::JobState;
+use legwork_shared::job::{JobState, Phase};
 use legwork_shared::store::redis::{RedisOptions, RedisStore};
 use legwork_shared::store::{ClaimRequest, Commit, JobQuery, Store, StoreError};
 use legwork_tests::cut_proxy::{CutProxy, LOCALHOST};
@@ -337,9 +338,17 @@ async fn what_a_crash_has_left_of_a_deleted_run_goes_with_the_next_one() {
     ] {
         assert_eq!(world.server().ask(&command).as_deref(), Some(":1\r\n"), "{command}");
     }
-    assert!(world.store.job(job.id).await.unwrap().is_some());
+    let mut again = world.store.job(job.id).await.unwrap().unwrap();
+    // Nobody brings such a job back into its queue: there it would stand without a record.
+    again.version += 1;
+    again.phase = Phase::Queued { since: world.now() };
+    let mut batch = Batch::at(world.now());
+    batch.put.push(again);
+    let refused = world.store.commit(batch).await;
+    assert!(matches!(refused, Err(StoreError::Conflict { .. })), "{refused:?}");
     assert_eq!(crate::upkeep::prune(&world, second.id).await, Ok(()));
     assert_eq!(world.store.job(job.id).await, Ok(None));
+    assert_eq!(world.claim(1).await, []);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

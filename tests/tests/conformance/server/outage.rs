@@ -1,5 +1,7 @@
 //! What a server says when it cannot, for the moment: each is waited for, told of once, and nothing is lost or done twice.
 
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 use legwork_shared::batch::Batch;
@@ -122,15 +124,27 @@ async fn a_server_whose_replicas_are_gone() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_takes_no_more_clients() {
-    let (mut world, log) = world().await;
-    world.server_mut().restart().unwrap();
-    world.server().tell("CONFIG SET maxclients 1").unwrap();
-    let only = world.server().begin("PING").unwrap();
+    let (world, log) = world().await;
+    // The one connection that is left is ours, so that we can end it.
+    let mut only = world.server().begin("CONFIG SET maxclients 1").unwrap();
+    assert_eq!(answer(&mut only), "+OK\r\n");
+    for kind in ["normal", "pubsub"] {
+        only.write_all(format!("CLIENT KILL TYPE {kind}\r\n").as_bytes())
+            .unwrap();
+        assert!(answer(&mut only).starts_with(':'));
+    }
     let begun = begin(&world);
     until_told(&log).await;
-    drop(only);
-    world.server().until("CONFIG SET maxclients 100", "+OK").unwrap();
+    only.write_all(b"CONFIG SET maxclients 100\r\n").unwrap();
+    assert_eq!(answer(&mut only), "+OK\r\n");
     check(&world, &log, begun, "").await;
+}
+
+/// What the server answers over a connection, in one line.
+fn answer(connection: &mut UnixStream) -> String {
+    let mut line = [0; 64];
+    let read = connection.read(&mut line).unwrap();
+    String::from_utf8_lossy(&line[..read]).into_owned()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,6 +4,7 @@ mod control;
 mod find;
 mod pause;
 mod retry;
+mod sight;
 mod submit;
 mod update;
 

@@ -11,6 +11,7 @@ use legwork_shared::store::StoreError;
 
 use super::Coordinator;
 use super::control::explain;
+use super::sight::Sight;
 use crate::change::ChangeError;
 
 /// How often the decision is taken again when a job was changed at the same moment.
@@ -42,7 +43,8 @@ impl Coordinator {
     /// The batch that opens `root` and its skipped descendants again.
     async fn revive(&self, root: JobId, by: &str) -> Result<Batch, Fault> {
         let store = self.store.as_ref();
-        let job = store
+        let mut sight = Sight::of(store);
+        let job = sight
             .job(root)
             .await?
             .ok_or_else(|| super::find::unknown(&root.to_string()))?;
@@ -59,7 +61,7 @@ impl Coordinator {
             if revived.contains(&job.id) {
                 continue;
             }
-            let unmet = match self.standing(&job, &revived, &mut parents).await? {
+            let unmet = match self.standing(&job, &revived, &mut sight, &mut parents).await? {
                 Readiness::Ready => false,
                 Readiness::Waiting => true,
                 Readiness::Never(parent) if job.id == root => {
@@ -79,7 +81,7 @@ impl Coordinator {
             batch.transition(transition, &view.run, &[]);
             revived.insert(job.id);
             for edge in store.dependents(job.id).await? {
-                let Some(child) = store.job(edge.child).await? else {
+                let Some(child) = sight.job(edge.child).await? else {
                     continue;
                 };
                 match waits(&edge, &child) {
@@ -105,12 +107,13 @@ impl Coordinator {
         &self,
         job: &Job,
         revived: &BTreeSet<JobId>,
+        sight: &mut Sight<'_>,
         parents: &mut Vec<(Edge, Job)>,
     ) -> Result<Readiness, StoreError> {
         let edges = self.store.dependencies(job.id).await?;
         let mut states: BTreeMap<JobId, JobState> = BTreeMap::new();
         for edge in edges.iter().filter(|edge| edge.kind == EdgeKind::Dependency) {
-            let state = match self.store.job(edge.parent).await? {
+            let state = match sight.job(edge.parent).await? {
                 Some(_) if revived.contains(&edge.parent) => JobState::Queued,
                 Some(parent) => {
                     let state = parent.state();

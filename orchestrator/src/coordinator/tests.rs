@@ -6,6 +6,7 @@ use legwork_shared::fault::Code;
 use legwork_shared::job::{EventKind, FailReason, JobError, JobState, Outcome, UpdateMode, Verdict};
 use legwork_shared::plan;
 
+use super::sight::Sight;
 use super::{CancelAnswer, Scope, Target};
 use crate::testing::{World, agents, chain, id_of};
 
@@ -185,6 +186,20 @@ async fn a_retried_job_waits_for_a_parent_that_was_retried_before_it() {
     let expected = [("a", JobState::Queued), ("b", JobState::Blocked)];
     assert_eq!(world.states(submitted.run).await, states(&expected));
     assert_eq!(world.work(|_| false).await, ["a", "b"]);
+}
+
+/// A retry that took a parent for running at one edge and for failed at the next would leave its job waiting for ever: the
+/// commit names one version of each.
+#[tokio::test]
+async fn a_decision_sees_one_version_of_each_job() {
+    let world = World::new();
+    let submitted = world.submit(DIAMOND).await;
+    let researcher = id_of(&submitted, "researcher");
+    let mut sight = Sight::of(world.store.as_ref());
+    let first = sight.job(researcher).await.expect("read");
+    world.claim().await;
+    assert_ne!(world.store.job(researcher).await.expect("read"), first);
+    assert_eq!(sight.job(researcher).await.expect("read"), first);
 }
 
 #[tokio::test]

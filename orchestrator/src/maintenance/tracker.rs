@@ -1,5 +1,5 @@
-//! Skips what can never run because of how a parent ended, or leaves it waiting for a person where the run says so. The normal release of dependents is not here: it is part of
-//! the commit that completes the parent.
+//! Skips what can never run because of how a parent ended, or leaves it waiting for a person where the run says so. The
+//! normal release of dependents is not here: it is part of the commit that completes the parent.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -62,15 +62,20 @@ async fn cascade(store: &dyn Store, open: Vec<JobId>) -> Result<Batch, StoreErro
             Some(job) => Some(job),
             None => store.job(parent).await?,
         };
+        let Some(parent) = parent else { continue };
+        // Whoever opens the parent again meanwhile must not find its dependents skipped afterwards. And if it has failed once
+        // more by then, its cascade is a new one, which this commit must not take for done.
+        if elsewhere {
+            batch.touch.push((parent.id, parent.version));
+        }
         // A job that was retried in the meantime breaks nothing any more.
-        let Some((parent, outcome)) = parent.as_ref().and_then(|job| Some((job, job.phase.outcome()?))) else {
+        let Some(outcome) = parent.phase.outcome() else {
             continue;
         };
         let cause = match outcome {
             Outcome::Skipped { cause } => *cause,
             Outcome::Succeeded { .. } | Outcome::Failed { .. } | Outcome::Cancelled { .. } => parent.id,
         };
-        let (skipped, mut is_told) = (batch.put.len(), false);
         let on_failure = on_failure(store, parent.run).await?;
         for edge in store.dependents(parent.id).await? {
             let broken = dag::standing(edge.condition, parent.state()) == dag::Standing::Broken;
@@ -78,17 +83,13 @@ async fn cascade(store: &dyn Store, open: Vec<JobId>) -> Result<Batch, StoreErro
                 continue;
             }
             if dag::is_held(on_failure, edge.condition, parent.state()) {
-                is_told |= hold(store, &mut batch, edge.child, cause).await?;
+                hold(store, &mut batch, edge.child, cause).await?;
                 continue;
             }
             if let Some(child) = skip(store, &mut batch, edge.child, cause).await? {
                 queue.push_back(child.id);
                 ended.insert(child.id, child);
             }
-        }
-        // Whoever opens the parent again meanwhile must not find its dependents skipped afterwards.
-        if elsewhere && (is_told || batch.put.len() > skipped) {
-            batch.touch.push((parent.id, parent.version));
         }
     }
     batch.cascaded.retain(|done| !batch.cascade.contains(done));
@@ -117,17 +118,17 @@ async fn waiting(store: &dyn Store, id: JobId) -> Result<Option<Job>, StoreError
     Ok(store.job(id).await?.filter(waits))
 }
 
-/// Leaves `child` waiting, and tells its run's log why; whether there was something to tell.
-async fn hold(store: &dyn Store, batch: &mut Batch, child: JobId, cause: JobId) -> Result<bool, StoreError> {
+/// Leaves `child` waiting, and tells its run's log why.
+async fn hold(store: &dyn Store, batch: &mut Batch, child: JobId, cause: JobId) -> Result<(), StoreError> {
     let Some(child) = waiting(store, child).await? else {
-        return Ok(false);
+        return Ok(());
     };
     batch.events.push(NewEvent {
         run: child.run,
         job: Some(child.id),
         kind: EventKind::Held { cause },
     });
-    Ok(true)
+    Ok(())
 }
 
 /// Adds the skip of `child` to `batch`, if it still waits; returns it as it will be.
@@ -176,5 +177,28 @@ mod tests {
         assert_eq!(settle_all(store).await, Ok(0));
         assert_eq!(world.job(run, "b").await.state(), JobState::Blocked);
         assert_eq!(world.work(|_| false).await, ["a", "b"]);
+    }
+
+    #[tokio::test]
+    async fn a_failure_after_a_retry_is_followed_although_the_first_one_is_still_being_looked_at() {
+        let world = World::new();
+        let plan = "jobs: [{id: a, description: x}, {id: b, description: x, depends_on: [a]}]";
+        let run = world.submit(plan).await.run;
+        let store = world.store.as_ref();
+        let fail = async || {
+            let claimed = world.claim().await;
+            let error = JobError::fatal(FailReason::Error, "test", "it failed");
+            world.settle(&claimed[0], Verdict::Failed(error)).await;
+            claimed[0].job.id
+        };
+        let a = fail().await;
+        let open = store.due(store.now(), LOOK).await.expect("read").cascades;
+        world.coordinator.retry(a, "test").await.expect("retried");
+        let late = cascade(store, open).await.expect("made");
+        fail().await;
+        let refused = store.commit(late).await;
+        assert!(matches!(refused, Err(StoreError::Conflict { .. })), "{refused:?}");
+        assert_eq!(settle_all(store).await, Ok(1));
+        assert_eq!(world.job(run, "b").await.state(), JobState::Skipped);
     }
 }

@@ -7,7 +7,7 @@ use legwork_shared::id::{JobId, RunId, WorkerId};
 use legwork_shared::job::{self, Command, Job, Phase};
 use legwork_shared::run::{Pausable, Pause, Run, RunState};
 use legwork_shared::store::{ClaimRequest, Claimed, Commit, StoreError, WorkerRecord};
-use legwork_tests::engine::{Engine, START};
+use legwork_tests::engine::START;
 use legwork_tests::make::token;
 
 use super::Pair;
@@ -19,6 +19,43 @@ const CLAIMS_MAX: usize = 24;
 const RUNS_MAX: usize = 6;
 const WORKERS: u32 = 3;
 
+/// What happened, by kind and success.
+#[derive(Debug, Clone, Default)]
+pub struct Told(BTreeMap<(&'static str, bool), u64>);
+
+impl Told {
+    fn tell(&mut self, kind: &'static str, is_done: bool) {
+        *self.0.entry((kind, is_done)).or_default() += 1;
+    }
+
+    pub fn add(&mut self, other: &Self) {
+        for (what, times) in &other.0 {
+            *self.0.entry(*what).or_default() += times;
+        }
+    }
+
+    /// Sees to it that histories were worth it: that all was done, and some of it refused.
+    pub fn must_be_rich(&self) {
+        let kinds = [
+            "submit", "claim", "work", "maintain", "steer", "add", "disturb", "prune",
+        ];
+        for kind in kinds {
+            let done = self.0.get(&(kind, true)).copied().unwrap_or(0);
+            assert!(
+                done > if kind == "prune" { 0 } else { 5 },
+                "only {done} times: {kind}; {self:?}"
+            );
+        }
+        let refused: u64 = self
+            .0
+            .iter()
+            .filter(|((_, done), _)| !done)
+            .map(|(_, times)| times)
+            .sum();
+        assert!(refused > 5, "hardly anything was refused; {self:?}");
+    }
+}
+
 /// A history in the making.
 pub struct History {
     pub pair: Pair,
@@ -29,21 +66,20 @@ pub struct History {
     pub jobs: Vec<JobId>,
     claims: Vec<Claimed>,
     next_id: u32,
-    /// What happened so far, by kind and success: a history must not be one of refusals.
-    told: BTreeMap<(&'static str, bool), u32>,
+    told: Told,
 }
 
 impl History {
-    pub async fn of(engine: Engine, seed: u64) -> Self {
+    pub fn of(pair: Pair, seed: u64) -> Self {
         Self {
-            pair: Pair::with(engine).await,
+            pair,
             chance: Chance::of(seed),
             runs: BTreeMap::new(),
             every_run: Vec::new(),
             jobs: Vec::new(),
             claims: Vec::new(),
             next_id: 0,
-            told: BTreeMap::new(),
+            told: Told::default(),
         }
     }
 
@@ -84,28 +120,11 @@ impl History {
         self.pair.compare(run.as_slice(), &workers).await;
     }
 
-    /// Compares everything once more, and sees to it that the history was worth it.
-    pub async fn end(&mut self) {
+    /// Compares everything once more; returns what happened.
+    pub async fn end(self) -> (Pair, Told) {
         self.pair.compare(&self.every_run, &[]).await;
         self.pair.compare_lists().await;
-        let kinds = [
-            "submit", "claim", "work", "maintain", "steer", "add", "disturb", "prune",
-        ];
-        for kind in kinds {
-            let done = self.told.get(&(kind, true)).copied().unwrap_or(0);
-            assert!(
-                done > if kind == "prune" { 0 } else { 5 },
-                "only {done} times: {kind}; {:?}",
-                self.told
-            );
-        }
-        let refused: u32 = self
-            .told
-            .iter()
-            .filter(|((_, done), _)| !done)
-            .map(|(_, times)| times)
-            .sum();
-        assert!(refused > 5, "hardly anything was refused; {:?}", self.told);
+        (self.pair, self.told)
     }
 
     pub async fn commit(&mut self, kind: &'static str, batch: Batch) -> Result<Commit, StoreError> {
@@ -117,7 +136,7 @@ impl History {
     }
 
     fn tell(&mut self, kind: &'static str, done: bool) {
-        *self.told.entry((kind, done)).or_default() += 1;
+        self.told.tell(kind, done);
     }
 
     /// A job as it stands.

@@ -1,6 +1,7 @@
 //! The same random history on every engine: after each step their answers and all their records are the same.
 //!
-//! `LEGWORK_DIFFERENTIAL_STEPS` makes the histories longer, `LEGWORK_DIFFERENTIAL_SEED` replays the one of a failure.
+//! `LEGWORK_DIFFERENTIAL_SEEDS` asks for more histories and `LEGWORK_DIFFERENTIAL_STEPS` for longer ones;
+//! `LEGWORK_DIFFERENTIAL_SEED` replays the one of a failure.
 
 mod batches;
 mod history;
@@ -18,11 +19,11 @@ use legwork_shared::time::Timestamp;
 use legwork_tests::engine::{Engine, Opened};
 
 use crate::world::snapshot;
-use history::History;
+use history::{History, Told};
 
 /// Enough for each kind of step to meet each state; some seconds.
 const STEPS: u64 = 400;
-const SEEDS: [u64; 3] = [2, 3, 4];
+const SEEDS: u64 = 3;
 
 /// The reference and the engine that has to agree with it, on one clock.
 struct Pair {
@@ -30,18 +31,27 @@ struct Pair {
     engine: Arc<dyn Store>,
     clock: Arc<SimClock>,
     /// What the engine stands on, which ends with the pair.
-    _ground: Opened,
+    ground: Opened,
 }
 
 impl Pair {
     async fn with(engine: Engine) -> Self {
-        let ground = Opened::on(engine).await.unwrap();
+        Self::on(Opened::on(engine).await.unwrap())
+    }
+
+    fn on(ground: Opened) -> Self {
         Self {
             reference: Arc::new(MemoryStore::new(ground.clock.clone())),
             engine: ground.store.clone(),
             clock: ground.clock.clone(),
-            _ground: ground,
+            ground,
         }
+    }
+
+    /// The next pair on the same ground, as empty as the first.
+    async fn another(mut self, name: &str) -> Self {
+        self.ground.another(name).await.unwrap();
+        Self::on(self.ground)
     }
 
     fn now(&self) -> Timestamp {
@@ -167,14 +177,27 @@ async fn redis_keeps_the_same_records_as_the_reference() {
 
 async fn compare_histories(engine: Engine) {
     let steps = number_from("LEGWORK_DIFFERENTIAL_STEPS").unwrap_or(STEPS);
-    let seeds = number_from("LEGWORK_DIFFERENTIAL_SEED").map_or(SEEDS.to_vec(), |seed| vec![seed]);
+    let seeds = match number_from("LEGWORK_DIFFERENTIAL_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number_from("LEGWORK_DIFFERENTIAL_SEEDS").unwrap_or(SEEDS),
+    };
+    let count = seeds.end - seeds.start;
+    let (mut pair, mut told) = (Pair::with(engine).await, Told::default());
     for seed in seeds {
         // Shown with a failure, to be replayed.
         eprintln!("LEGWORK_DIFFERENTIAL_SEED={seed} LEGWORK_DIFFERENTIAL_STEPS={steps}");
-        let mut history = History::of(engine, seed).await;
+        pair = pair.another(&format!("seed-{seed}")).await;
+        let mut history = History::of(pair, seed);
         for _ in 0..steps {
             history.step().await;
         }
-        history.end().await;
+        let of_this: Told;
+        (pair, of_this) = history.end().await;
+        told.add(&of_this);
     }
+    told.must_be_rich();
+    println!(
+        "{} commands in {count} histories on {engine:?}: {told:?}",
+        count * steps
+    );
 }
